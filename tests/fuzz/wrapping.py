@@ -34,6 +34,11 @@ _BITS = {
     "int": 32, "unsigned int": 32, "long": 64, "unsigned long": 64,
 }  # fmt: skip
 
+_RANGES = {
+    name: (0, 2**bits - 1) if "unsigned" in name else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    for name, bits in _BITS.items()
+}
+
 
 @dataclass(frozen=True)
 class Integer:
@@ -43,9 +48,10 @@ class Integer:
     type: str
 
     def converted(self, ctype: str) -> Integer:
-        bits = _BITS[ctype]
-        value = self.value % 2**bits
-        return Integer(value if "unsigned" in ctype or value < 2 ** (bits - 1) else value - 2**bits, ctype)
+        least, most = _RANGES[ctype]
+        if least <= self.value <= most:
+            return self if ctype == self.type else Integer(self.value, ctype)
+        return Integer((self.value - least) % (most - least + 1) + least, ctype)
 
     def __add__(self, other: Integer) -> Integer:
         ctype = _common(self.type, other.type)
@@ -98,36 +104,67 @@ def fits(program: Program, n: int, m: int) -> bool:
     types = dict.fromkeys(PARAMETERS, program.parameter)
     types |= {name: constant_type(spelling, program.parameter) for name, spelling in program.constants}
     values = {"n": Integer(n, types["n"]), "m": Integer(m, types["m"])}
-    iterator = "int" if program.old else ""
-    return all(_all_fit(region, values, iterator) for region in with_literals(program))
+    run = _Run(with_literals(program), "int" if program.old else "")
+    return all(run.all_fit(region, values) for region in run.regions)
 
 
-def _all_fit(nodes: tuple[Node, ...], values: Values, old: str) -> bool:
-    for node in nodes:
-        match node:
-            case Loop():
-                inside = _loop_fits(node, values, old)
-            case If(test, then, otherwise):
-                inside = _reach(test, values) and _compares(test, values)
-                inside = inside and _all_fit((*then, *otherwise), values, old)
-            case Assign(target, _, value):
-                inside = _reach(target, values) and _reach(value, values)
-            case Declare(_, _, value):
-                inside = value is None or _reach(value, values)
-            case Turn(_, _, start, limit, _, body):
-                inside = _reach(start, values) and _reach(limit, values) and _all_fit(body, values, old)
-            case Leave():
-                inside = True
-        if not inside:
-            return False
-    return True
+class _Run:
+    """Of a program's `regions`, in which each iterator is of the type `old` if that is one."""
 
+    def __init__(self, regions: tuple[tuple[Node, ...], ...], old: str) -> None:
+        self.regions, self.old = regions, old
+        self.subscripts: dict[int, tuple[Affine, ...]] = {}  # of a value of the regions, by its identity
 
-def _reach(value: Value, values: Values) -> bool:
-    """Whether all subscripts are what they would be of mathematical integers: those of signed ones are."""
-    subscripts = (s for read in reads_of(value) for s in read.subscripts if isinstance(s, Affine))
-    unsigned = (s for s in subscripts if any("unsigned" in values[name].type for name, _ in s.terms))
-    return all(_value(s, values).value == _plain(s, values) for s in unsigned)
+    def all_fit(self, nodes: tuple[Node, ...], values: Values) -> bool:
+        for node in nodes:
+            match node:
+                case Loop():
+                    inside = self._loop_fits(node, values)
+                case If(test, then, otherwise):
+                    inside = self._reach(test, values) and _compares(test, values)
+                    inside = inside and self.all_fit(then, values) and self.all_fit(otherwise, values)
+                case Assign(target, _, value):
+                    inside = self._reach(target, values) and self._reach(value, values)
+                case Declare(_, _, value):
+                    inside = value is None or self._reach(value, values)
+                case Turn(_, _, start, limit, _, body):
+                    inside = self._reach(start, values) and self._reach(limit, values)
+                    inside = inside and self.all_fit(body, values)
+                case Leave():
+                    inside = True
+            if not inside:
+                return False
+        return True
+
+    def _reach(self, value: Value, values: Values) -> bool:
+        """Whether all subscripts are what they would be of mathematical integers: those of signed ones are.
+
+        They are looked for once, and computed in each iteration.
+        """
+        subscripts = self.subscripts.get(id(value))
+        if subscripts is None:
+            read = (s for r in reads_of(value) for s in r.subscripts if isinstance(s, Affine))
+            self.subscripts[id(value)] = subscripts = tuple(dict.fromkeys(read))
+        for s in subscripts:
+            unsigned = any(values[name].type.startswith("unsigned") for name, _ in s.terms)
+            if unsigned and _value(s, values).value != _plain(s, values):
+                return False
+        return True
+
+    def _loop_fits(self, loop: Loop, values: Values) -> bool:
+        ctype = self.old or loop.type
+        low = max(_plain(a, values) for a in loop.lowers)
+        high = min(_plain(a, values) for a in loop.uppers)
+        first, test = _header(loop, values, self.old)
+        i = first.converted(ctype)
+        while test(i):
+            if not low <= i.value < high or not self.all_fit(loop.body, {**values, loop.iterator: i}):
+                return False
+            following = i + Integer(loop.step, "int")
+            i = following.converted(ctype)
+            if i.value != following.value and low <= i.value < high and test(i):
+                return False  # it begins again
+        return True
 
 
 def _compares(test: Value, values: Values) -> bool:
@@ -140,22 +177,6 @@ def _compares(test: Value, values: Values) -> bool:
     below = any(_value(side, values).value < 0 for side in sides)
     mixed = any("unsigned" in values[name].type for side in sides for name, _ in side.terms)
     return not (below and mixed) and all(_compares(inner, values) for inner in test.operands)
-
-
-def _loop_fits(loop: Loop, values: Values, old: str) -> bool:
-    ctype = old or loop.type
-    low = max(_plain(a, values) for a in loop.lowers)
-    high = min(_plain(a, values) for a in loop.uppers)
-    first, test = _header(loop, values, old)
-    i = first.converted(ctype)
-    while test(i):
-        if not low <= i.value < high or not _all_fit(loop.body, {**values, loop.iterator: i}, old):
-            return False
-        following = i + Integer(loop.step, "int")
-        i = following.converted(ctype)
-        if i.value != following.value and low <= i.value < high and test(i):
-            return False  # it begins again
-    return True
 
 
 def _header(loop: Loop, values: Values, old: str) -> tuple[Integer, Callable[[Integer], bool]]:

@@ -22,6 +22,8 @@ from polygpu.model.decisions import CARE
 from polygpu.model.expr import Binary, Expr, Int, Reference
 from polygpu.model.kernel import Assign, Barrier, Comment, For, If, Kernel, Statement
 from polygpu.report.explain import explain
+from polygpu.support import child
+from polygpu.verify import certificate
 from tests.support_kernels import some_by_default
 
 PRODUCT = """\
@@ -103,8 +105,12 @@ def test_a_quick_certificate_leaves_open_what_takes_long() -> None:
     assert full.holds
 
 
-def test_the_same_source_has_the_same_certificate() -> None:
-    """Whatever was compiled before: steps of isl are counted, not seconds."""
+def test_the_same_source_has_the_same_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever was compiled before: steps of isl are counted, not seconds, and in copies of the process,
+    which know of no certificate that others made.
+    """
+    for module in (certificate, child):
+        monkeypatch.setattr(module, "processors", lambda: 1)
     Path("file.c").write_text(PRODUCT)
     Path("other.c").write_text(ROWS)
 
