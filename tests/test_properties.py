@@ -20,7 +20,7 @@ SIZES = ("0", "1", "2", "5", "17", "33")
 SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
 QUIET = "-w"  # self-comparisons and the like are what random programs are made of
 FEW = settings(
-    max_examples=2, derandomize=True, database=None, phases=[Phase.generate],
+    max_examples=1, derandomize=True, database=None, phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 MANY = settings(max_examples=150, derandomize=False, database=None, suppress_health_check=list(HealthCheck))

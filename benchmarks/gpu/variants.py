@@ -5,7 +5,8 @@ python benchmarks/gpu/variants.py measure            on a machine with a GPU, wi
 python benchmarks/gpu/variants.py compare [FILE...]  Kendall's tau of the modelled and the measured times
 
 `generate` writes CUDA files and variants.json into build/variants/, `measure` adds times and whether the
-output is the original's: $OUT/variants.json, or the same file. Variant 0 of a kernel is what rules choose.
+output is the original's: $OUT/variants.json, or the same file. Variant 0 of a kernel is what rules choose,
+variant 1 what is chosen by default.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import zip_longest
-from math import exp, log
+from math import exp, inf, log
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -43,12 +44,12 @@ CHECKED: dict[str, Sizes] = {"heat-3d": (67, 3), "doitgen": (67,)}  # the others
 
 
 def generate(kernel: str, count: int, seed: int, device: str) -> Iterator[Variant]:
-    """Writes so many variants of a kernel, and those that rules propose for its nests."""
+    """Writes so many variants of a kernel: the default, those that rules propose for its nests, others."""
     from polygpu.compilation import Options  # noqa: PLC0415
     from polygpu.mapping.wanted import RefusedError  # noqa: PLC0415 - a machine with a GPU may lack all of it
     from polygpu.model.decisions import Decision  # noqa: PLC0415
     from polygpu.pipeline import File  # noqa: PLC0415
-    from polygpu.search.choose import Chooser  # noqa: PLC0415
+    from polygpu.search.choose import Chooser, choose  # noqa: PLC0415
     from polygpu.search.space import Space, nests_of  # noqa: PLC0415
 
     chance = random.Random(f"{seed}:{kernel}")
@@ -64,6 +65,7 @@ def generate(kernel: str, count: int, seed: int, device: str) -> Iterator[Varian
 
     def asked() -> Iterator[tuple[Decision, ...]]:
         yield ()
+        yield tuple(d for r in regions for d in choose(r, file.realisers[r.scop], (), {}))
         choosers = [(Chooser(file.realisers[r.scop], {}, ()), r) for r in regions]
         each = [chooser.proposed(r, nest) for chooser, r in choosers for nest in nests_of(r)]
         for proposed in zip_longest(*each, fillvalue=()):
@@ -80,7 +82,8 @@ def generate(kernel: str, count: int, seed: int, device: str) -> Iterator[Varian
         name = f"{kernel}_v{number}"
         for suffix, text in made.files.items():
             (PLACE / f"{name}{suffix}").write_text(text)
-        yield {"name": name, "kernel": kernel, "decisions": list(map(str, decisions))}
+        default = {"default": True} if number == 1 else {}
+        yield {"name": name, "kernel": kernel, "decisions": list(map(str, decisions))} | default
         number += 1
         if number > count:
             return
@@ -170,15 +173,20 @@ def paired(variants: list[Variant], device: str) -> dict[str, list[tuple[float, 
 
 
 def compare(paths: list[Path], device: str) -> None:
-    pairs = paired([v for path in paths for v in json.loads(path.read_text())], device)
+    variants = [v for path in paths for v in json.loads(path.read_text())]
+    defaults = {v["kernel"]: v["ms"] for v in variants if v.get("default") and not v.get("failures")}
+    pairs = paired(variants, device)
     for kernel, found in sorted(pairs.items()):
-        ratios = [log(m / t) for m, t in found]
+        ratios = [log(m / t) for m, t in found if m < inf]  # the model takes some for too large
         middle = sum(ratios) / len(ratios)
         spread = exp((sum((r - middle) ** 2 for r in ratios) / len(ratios)) ** 0.5)
-        best = min(found)[1] / min(t for _, t in found)
+        least = min(t for _, t in found)
+        best = min(found)[1] / least
+        default = f", default {defaults[kernel] / least:.2f}" if kernel in defaults else ""
         ratio = f"modelled / measured {exp(middle):5.2f} x/ {spread:4.2f}"
         print(
             f"{kernel:12} {len(found):3} variants  tau {tau(found):5.2f}  {ratio}  choice {best:.2f} of best"
+            + default
         )
     together = [p for found in pairs.values() for p in found]
     mean = sum(map(tau, pairs.values())) / len(pairs)
