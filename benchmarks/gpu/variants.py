@@ -6,7 +6,7 @@ python benchmarks/gpu/variants.py compare [FILE...]  Kendall's tau of the modell
 
 `generate` writes CUDA files and variants.json into build/variants/, `measure` adds times and whether the
 output is the original's: $OUT/variants.json, or the same file. Variant 0 of a kernel is what rules choose,
-variant 1 what is chosen by default.
+what is chosen by default is marked.
 """
 
 from __future__ import annotations
@@ -63,9 +63,11 @@ def generate(kernel: str, count: int, seed: int, device: str) -> Iterator[Varian
             if not space.why_not(choice):
                 return choice.decisions(space.nest)
 
+    default = tuple(d for r in regions for d in choose(r, file.realisers[r.scop], (), {}))
+
     def asked() -> Iterator[tuple[Decision, ...]]:
         yield ()
-        yield tuple(d for r in regions for d in choose(r, file.realisers[r.scop], (), {}))
+        yield default
         choosers = [(Chooser(file.realisers[r.scop], {}, ()), r) for r in regions]
         each = [chooser.proposed(r, nest) for chooser, r in choosers for nest in nests_of(r)]
         for proposed in zip_longest(*each, fillvalue=()):
@@ -82,8 +84,8 @@ def generate(kernel: str, count: int, seed: int, device: str) -> Iterator[Varian
         name = f"{kernel}_v{number}"
         for suffix, text in made.files.items():
             (PLACE / f"{name}{suffix}").write_text(text)
-        default = {"default": True} if number == 1 else {}
-        yield {"name": name, "kernel": kernel, "decisions": list(map(str, decisions))} | default
+        asks = {"decisions": list(map(str, decisions)), "default": decisions == default}
+        yield {"name": name, "kernel": kernel, **asks}
         number += 1
         if number > count:
             return

@@ -1,4 +1,4 @@
-// flags: -O 1 --target emulator --device generic --decide 'p0: sequential(j)' --proof 0.5
+// flags: -O 1 --target emulator --device generic --decide 'p0: sequential(j)'
 // traceback
 // AssertionError: a tile by itself and loops over others declared the same names in one scope
 #include <math.h>
