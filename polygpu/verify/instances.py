@@ -106,7 +106,7 @@ def _no_old_values(session: Session, array: Array, part: str, buffer: Buffer, us
     for load in uses.loads(part):
         if not session.demand.matters(load.slot):
             continue
-        _, fresh = session.source.writers(load.slot)
+        fresh = session.source.writers(load.slot)[1].intersect(load.slot.reached)
         if load.slot.implied:
             fresh = fresh.intersect(session.demand.instances(load.slot))
         if not load.instances.intersect_range(fresh).is_empty():

@@ -127,9 +127,10 @@ def _slot(
     s: PolyStatement, number: Number, r: Reference, write: bool, inside: isl.Set, implied: bool = False
 ) -> Slot:
     found = s.accesses_of.get((r, write or implied), [])
-    relation = None
-    if all(a.affine for a in found):
-        relation = reduce(isl.Map.union, (a.relation for a in found)).intersect_domain(inside)
+    known = reduce(isl.Map.union, (a.relation for a in found)).intersect_domain(inside)
+    relation = known if all(a.affine for a in found) else None
+    if relation is None and not write and not implied:
+        inside = known.domain()  # affine tests of a conditional expression say more
     return Slot(s.name, number, array_tuple(r), r, write, relation, inside, implied)
 
 
