@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from polygpu.model.device import Device
@@ -27,9 +28,9 @@ def from_profile(record: Mapping[str, Any], device: Device, resident: int) -> Ke
     blocks = record["blocks_total"]
     if not blocks:
         return kernel_time(device, (), resident)
-    stages = tuple(_stages(record, device))
-    a_launch = max(1, round(blocks / record["launches"]))
-    return kernel_time(device, [Blocks(a_launch, stages)], max(1, resident), _imbalance(record))
+    share = max(1, round(blocks / record["launches"])) / blocks
+    classes = [replace(c, count=share * c.count) for c in _classes(record, device)]
+    return kernel_time(device, classes, max(1, resident), _imbalance(record))
 
 
 def _imbalance(record: Mapping[str, Any]) -> float:
@@ -61,14 +62,26 @@ def texture_bytes(record: Mapping[str, Any], device: Device) -> float:
     return missed_share(record, device) * device.texture_line * float(lines)
 
 
-def _stages(record: Mapping[str, Any], device: Device) -> Iterator[Stage]:
-    """Executions and counts are totals of all blocks; a Stage has those of one block and one warp."""
+def _classes(record: Mapping[str, Any], device: Device) -> Iterator[Blocks]:
+    """All blocks, by the stages that they get to. Those of a stage that fewer get to are taken to get to all
+    that more do, as where tiles beyond a triangle have no work.
+    """
+    stages, before = list(_stages(record, device)), 0
+    for count in sorted({record["blocks_total"], *(blocks for blocks, _ in stages)}):
+        yield Blocks(count - before, tuple(stage for blocks, stage in stages if blocks >= count))
+        before = count
+
+
+def _stages(record: Mapping[str, Any], device: Device) -> Iterator[tuple[int, Stage]]:
+    """How many blocks get to each, and what it is for one of them. Counts are totals of these blocks; a Stage
+    has those of one execution and one warp.
+    """
     caches, missed = Caches.of(record, device), missed_share(record, device)
     for stage in record["stages"]:
-        times = stage["executions"]
+        times, blocks = stage["executions"], stage["blocks"]
         if times:
             groups = tuple(_warps(group, device, times, missed, caches) for group in stage["groups"])
-            yield Stage(times / record["blocks_total"], groups, f"stage {stage['stage']}")
+            yield blocks, Stage(times / blocks, groups, f"stage {stage['stage']}")
 
 
 def _warps(group: Mapping[str, Any], device: Device, executions: int, missed: float, caches: Caches) -> Warps:

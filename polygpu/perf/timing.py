@@ -129,42 +129,75 @@ class _Cost:
         return self.wide + self.camping + self.near + self.far + self.stores
 
 
+@dataclass(frozen=True, slots=True)
+class _Class:
+    """`count` blocks, each of which has these costs."""
+
+    count: float
+    costs: list[_Cost]
+
+
 def kernel_time(device: Device, grid: Sequence[Blocks], resident: int, imbalance: float = 1.0) -> KernelTime:
     """The time of one launch with at most `resident` (>= 1) blocks on a multiprocessor.
 
-    Classes of unequal blocks are averaged, except that the last wave waits for the longest block. A grid
-    without blocks takes no time. `imbalance` is that of the bytes moved from the memory's partitions: in the
-    fullest one over the mean.
+    Classes of unequal blocks are averaged, except that the last wave waits for the longest block, and that
+    the longest ones take as long as without the others, at least: where they are few, some multiprocessors
+    have one more of them. A grid without blocks takes no time. `imbalance` is that of the bytes moved from
+    the memory's partitions: in the fullest one over the mean.
     """
     camping = camping_factor(device, imbalance)
-    classes = [(b.count, [_stage_cost(device, s, camping) for s in b.stages]) for b in grid if b.count > 0]
-    blocks = sum(count for count, _ in classes)
-    if not blocks:
+    classes = [
+        _Class(b.count, [_stage_cost(device, s, camping) for s in b.stages]) for b in grid if b.count > 0
+    ]
+    if not classes:
         return KernelTime(0.0, "", (), ())
-    mean = [replace(c, repeats=c.repeats * count / blocks) for count, costs in classes for c in costs]
-    issue = passes = alone = local = 0.0
-    for waves, q, active in _waves(device, blocks, resident):
-        wave_issue = q * sum(c.repeats * c.issued(device, q) for c in mean)
-        wave_passes = q * sum(c.repeats * c.passes for c in mean)
-        times = [_alone(device, costs, active) for _, costs in classes]
-        last = q < resident or active < device.multiprocessors
-        average = sum(t * count for t, (count, _) in zip(times, classes, strict=True)) / blocks
-        wave_alone = max(times) if last else average
-        issue, passes, alone = (
-            issue + waves * wave_issue,
-            passes + waves * wave_passes,
-            alone + waves * wave_alone,
-        )
-        local += waves * max(wave_issue, wave_passes, wave_alone)
+    classes.sort(key=lambda c: _alone(device, c.costs, device.multiprocessors), reverse=True)
+    longest = (_local(device, classes[: k + 1], resident) for k in range(len(classes)))
+    local, pipes = max(longest, key=lambda found: found[0])
+    blocks, mean = sum(c.count for c in classes), _mean(classes)
     memory = (
         blocks * sum(c.repeats * c.memory for c in mean) / device.multiprocessors + device.costs["latency"]
     )
-    cycles = {"issue": issue, "load/store": passes, "stages": alone, "memory": memory}
-    terms = {name: value / device.clock for name, value in cycles.items()}
+    terms = {name: value / device.clock for name, value in (pipes | {"memory": memory}).items()}
     terms["dispatch"] = blocks * device.costs["dispatch"]
     seconds = _started(device, max(local / device.clock, terms["memory"]), terms["dispatch"])
     stages = tuple(_stage_times(device, mean, min(blocks, device.multiprocessors)))
     return KernelTime(seconds, _limit(device, terms, mean, stages), tuple(terms.items()), stages)
+
+
+def _local(device: Device, classes: Sequence[_Class], resident: int) -> tuple[float, dict[str, float]]:
+    """Cycles until these blocks are done, and those in which each pipe of a multiprocessor is busy."""
+    mean, local = _mean(classes), 0.0
+    pipes = {"issue": 0.0, "load/store": 0.0, "stages": 0.0}
+    for waves, q, active in _waves(device, sum(c.count for c in classes), resident):
+        times = [_alone(device, c.costs, active) for c in classes]
+        last = q < resident or active < device.multiprocessors
+        wave = {
+            "issue": q * sum(c.repeats * c.issued(device, q) for c in mean),
+            "load/store": q * sum(c.repeats * c.passes for c in mean),
+            "stages": max(times) if last else _average(classes, times),
+        }
+        pipes = {name: pipes[name] + waves * cycles for name, cycles in wave.items()}
+        local += waves * max(wave.values())
+    return local, pipes
+
+
+def _mean(classes: Sequence[_Class]) -> list[_Cost]:
+    """What a block does in the mean: each stage once, in the order of the classes."""
+    if len(classes) == 1:
+        return classes[0].costs
+    repeats: dict[_Cost, float] = {}
+    for c in classes:
+        for cost in c.costs:
+            once = replace(cost, repeats=1.0)
+            repeats[once] = repeats.get(once, 0.0) + c.count * cost.repeats
+    blocks = sum(c.count for c in classes)
+    return [replace(once, repeats=times / blocks) for once, times in repeats.items()]
+
+
+def _average(classes: Sequence[_Class], of_each: Sequence[float]) -> float:
+    found = sum(c.count * value for c, value in zip(classes, of_each, strict=True))
+    return found / sum(c.count for c in classes)
 
 
 def _started(device: Device, busy: float, dispatch: float) -> float:

@@ -36,7 +36,7 @@ def record(**counters: int) -> dict[str, Any]:
         "launches": 1,
         "blocks_total": BLOCKS,
         "partitions": {"bytes": 100, "fullest": 200},
-        "stages": [{"stage": 0, "executions": BLOCKS, "groups": [group]}],
+        "stages": [{"stage": 0, "executions": BLOCKS, "blocks": BLOCKS, "groups": [group]}],
         "sites": [{"array": "A", "write": True, "counters": found}],
     }
 

@@ -105,6 +105,7 @@ def test_stages_lie_between_barriers() -> None:
     outcome = run(reduction(3), {"x": [1] * 384, "out": [0] * 3})
     stages = outcome.kernel["stages"]
     assert [stage["executions"] for stage in stages] == [3, 3 * 7, 3]
+    assert [stage["blocks"] for stage in stages] == [3, 3, 3]
     assert [stage["counters"]["barriers"] for stage in stages] == [3, 3 * 7, 0]
     # A guard parts warp 0 for 16, 8, 4, 2 and 1 lanes of a half, and at the end for thread 0.
     assert [stage["counters"]["divergent"] for stage in stages] == [0, 3 * 5, 3]

@@ -172,6 +172,7 @@ def document(warps: int, blocks: int, launches: int = 1) -> dict[str, Any]:
             {
                 "stage": n,
                 "executions": times,
+                "blocks": blocks,
                 "counters": c,
                 "groups": [{"first": 0, "warps": warps, "counters": c}],
             }

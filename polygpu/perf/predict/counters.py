@@ -28,8 +28,8 @@ _FIRST_CLASS = len(OF_WARPS)
 
 
 class Counts:
-    """Of one kernel: a row of `FIELDS` for each warp of each stage, executions by stage, sums by entry of the
-    profile.
+    """Of one kernel: a row of `FIELDS` for each warp of each stage; by stage, executions and the blocks that
+    get there; sums by entry of the profile.
     """
 
     def __init__(self, tree: Lockstep) -> None:
@@ -37,11 +37,13 @@ class Counts:
         self.warps = -(-prod(tree.kernel.block) // WARP)
         self.stages = np.zeros((tree.stages, self.warps, len(FIELDS)), np.int64)
         self.executions = np.zeros(tree.stages, np.int64)
+        self.blocks = np.zeros(tree.stages, np.int64)
         self.sites = {row: np.zeros(len(OF_ACCESSES), np.int64) for row in tree.rows}
 
     def add_all(self, other: Counts, times: int) -> None:
         self.stages += times * other.stages
         self.executions += times * other.executions
+        self.blocks += times * other.blocks
         for row, found in other.sites.items():
             self.sites[row] += times * found
 
@@ -85,6 +87,7 @@ class Counts:
         return {
             "stage": number,
             "executions": int(self.executions[number]),
+            "blocks": int(self.blocks[number]),
             "counters": _named(rows.sum(0)),
             "groups": list(_groups(alone)),
         }

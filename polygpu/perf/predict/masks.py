@@ -134,6 +134,13 @@ class Joint:
         wide = np.broadcast_to(what, (*self.shape, what.shape[-1])).reshape(-1, what.shape[-1])
         return self.weight().reshape(-1) @ wide
 
+    def outer(self, count: int, what: npt.NDArray[np.bool_]) -> int:
+        """How many indices of the last `count` axes have a place where it is so in the first warp."""
+        first = np.broadcast_to(what[..., 0], self.shape)
+        inner = len(self.weights) - count
+        weight = Joint((), self.weights[inner:]).weight()
+        return int((weight * first.any(axis=tuple(range(inner)))).sum())
+
 
 def joint(arrays: Sequence[Compared], axes: Sequence[Integers]) -> Joint:
     """`arrays` together; `axes` has how often each index of an axis counts."""
@@ -217,9 +224,9 @@ def active(masks: Sequence[npt.NDArray[Any]]) -> Bits:
     return reduce(np.bitwise_and, masks, np.asarray([ALL]))
 
 
-def executions(masks: Sequence[Compared], axes: Sequence[Integers], warps: int) -> Integers:
-    """How often each warp gets here with an active lane."""
+def reached(masks: Sequence[Compared], axes: Sequence[Integers]) -> tuple[Joint, npt.NDArray[np.bool_]]:
+    """The points, and whether each warp, or all of them, gets there with an active lane."""
     found = joint(masks, axes)
     bits = active(found.arrays)
     fitting(bits.shape, (*found.shape, 1))
-    return np.broadcast_to(found.sums(bits != 0), (warps,))
+    return found, bits != 0

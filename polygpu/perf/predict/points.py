@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from polygpu.model.device import WARP
 from polygpu.perf.predict.busy import Flags
-from polygpu.perf.predict.masks import Compared, executions
+from polygpu.perf.predict.masks import Compared, Joint, reached
 from polygpu.perf.predict.values import Integers
 from polygpu.support.dataclass import dataclass
 
+_OF_BLOCKS = 4  # axes: z, y, x and the launch
 _GOLDEN = (5**0.5 - 1) / 2  # its multiples lie most evenly between the integers
 
 
@@ -27,8 +28,20 @@ class Context:
     axes: tuple[Integers, ...]
 
     @cached_property
+    def _reached(self) -> tuple[Joint, npt.NDArray[np.bool_]]:
+        return reached(self.masks, self.axes)
+
+    @cached_property
     def executions(self) -> Integers:
-        return executions(self.masks, self.axes, self.warps)
+        """How often each warp gets here with an active lane."""
+        points, here = self._reached
+        return np.broadcast_to(points.sums(here), (self.warps,))
+
+    @property
+    def blocks(self) -> int:
+        """Those of all launches whose first warp gets here."""
+        points, here = self._reached
+        return points.outer(_OF_BLOCKS, here)
 
     def where(self, *masks: Compared) -> Context:
         return replace(self, masks=(*self.masks, *masks))

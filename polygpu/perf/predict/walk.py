@@ -124,6 +124,7 @@ class Walk:
 
     def stage(self, stage: Stage, context: Context) -> None:
         self.counts.executions[stage.number] += context.executions[0]
+        self.counts.blocks[stage.number] += context.blocks
         self.nodes(stage.steps, context)
 
     def do(self, do: Do, context: Context) -> None:
