@@ -21,6 +21,7 @@ from polygpu.analysis.polyhedra import (
     Polyhedra,
     PolyStatement,
     access_relation,
+    named,
     statement_space,
 )
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference
@@ -68,11 +69,7 @@ def copy_before(p: Polyhedra, copy: str, reads: Sequence[PolyAccess]) -> PolySta
     name = f"B_{copy}"
     space = statement_space(p.parameters, name, elements)
     read = (existing(p, a, a.relation.range()) for a in reads)
-    domain = (
-        coalesced(reduce(isl.Set.union, (r for r in read if r is not None)))
-        .reset_tuple_id()
-        .set_tuple_name(name)
-    )
+    domain = named(space, coalesced(reduce(isl.Set.union, (r for r in read if r is not None))))
     source = replace(first.reference, subscripts=tuple(map(Name, elements)))
     text = f"{first.reference.array} as it was"
     made = copy_at(p, space, domain, source, copy, first, elements, text)
@@ -149,7 +146,7 @@ def _copy(
     array, elements = access.reference.array, _elements(access)
     name = f"F_{array}"
     space = statement_space(p.parameters, name, elements)
-    domain = copied.reset_tuple_id().set_tuple_name(name)
+    domain = named(space, copied)
     here = tuple(Name(e) for e in elements)
     target = Reference(array, here, access.reference.type, site=access.reference.site)
     source = replace(target, array=expanded, subscripts=(*outer, *here))

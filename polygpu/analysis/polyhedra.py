@@ -283,6 +283,14 @@ def statement_space(parameters: tuple[str, ...], name: str, iterators: tuple[str
     return space.set_tuple_name(D.set, name)
 
 
+def named(space: isl.Space, instances: isl.Set) -> isl.Set:
+    """`instances`, whatever they are called, as those of a statement's `space`."""
+    found = instances.reset_tuple_id().set_tuple_name(space.get_tuple_name(D.set))
+    for i in range(space.dim(D.set)):
+        found = found.set_dim_id(D.set, i, space.get_dim_id(D.set, i))
+    return found
+
+
 def array_tuple(reference: Reference) -> str:
     """The isl tuple of an array; members of structures never overlap and count as arrays of their own.
 

@@ -23,7 +23,14 @@ from polygpu.analysis.elements import existing
 from polygpu.analysis.final_values import copy_at
 from polygpu.analysis.index_sets import divided
 from polygpu.analysis.old_values import free_name, redirected
-from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement, array_tuple, statement_space
+from polygpu.analysis.polyhedra import (
+    PolyAccess,
+    Polyhedra,
+    PolyStatement,
+    array_tuple,
+    named,
+    statement_space,
+)
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, coalesced, in_order
@@ -243,7 +250,7 @@ def _copy(loop: _Loop, v: _Version) -> PolyStatement:
     name = f"V_{v.name}"
     read = (_instances(loop, r, [*told]) for r in v.reads)
     space = statement_space(loop.p.parameters, name, iterators)
-    domain = isl.Set.universe(space).intersect(coalesced(reduce(isl.Set.union, read)).set_tuple_name(name))
+    domain = named(space, coalesced(reduce(isl.Set.union, read)))
     source = replace(first.access.reference, subscripts=here)
     text = f"{v.array} as a step {'leaves' if v.after else 'finds'} it"
     made = copy_at(loop.p, space, domain, source, v.name, first.access, iterators, text)

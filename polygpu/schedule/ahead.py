@@ -36,6 +36,7 @@ from polygpu.analysis.polyhedra import (
     Polyhedra,
     PolyStatement,
     access_relation,
+    named,
     statement_space,
 )
 from polygpu.analysis.reductions import Reduction, element_reductions
@@ -361,9 +362,7 @@ class _Points:
         s = self.of
         iterators = tuple(i for k, i in enumerate(s.iterators) if k != self.position)
         space = statement_space(self.p.parameters, name, iterators)
-        domain = coalesced(s.domain.project_out(D.set, self.position, 1)).set_tuple_name(name)
-        for k in range(len(iterators)):
-            domain = domain.set_dim_id(D.set, k, space.get_dim_id(D.set, k))
+        domain = named(space, coalesced(s.domain.project_out(D.set, self.position, 1)))
         builder = AffineBuilder(space)
 
         def access(reference: Reference, write: bool) -> PolyAccess:

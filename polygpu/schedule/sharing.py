@@ -24,6 +24,7 @@ from polygpu.analysis.polyhedra import (
     Polyhedra,
     PolyStatement,
     access_relation,
+    named,
     statement_space,
 )
 from polygpu.analysis.reductions import Reduction, reductions, relaxed
@@ -320,9 +321,7 @@ class _Shared:
         names = tuple(free_name(f"{n}_{r.array}", p) for n in plain)
         space = statement_space(p.parameters, name, names)
         points = _points(s, members)
-        domain = coalesced(s.domain.apply(points)).set_tuple_name(name)
-        for k, n in enumerate(names):
-            domain = domain.set_dim_name(D.set, k, n)
+        domain = named(space, coalesced(s.domain.apply(points)))
         inside = len(self.outer)
         part = Reference(array, tuple(map(Name, names[inside:])), r.target.type, site=r.target.site)
         values: dict[str, Expr] = {i: Name(names[k]) for i, k in self._names(r).items()}

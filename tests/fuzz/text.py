@@ -73,11 +73,14 @@ static void *make(long count, size_t size, int seed, int kind)
 }
 
 static unsigned long long hash;
+static int signs; /* whether zeros have some */
 
 static void add(double value)
 {
     unsigned long long bits;
     value = value == value ? value : 0x1p-1000;
+    if (!signs && value == 0)
+        value = 0;
     memcpy(&bits, &value, sizeof bits);
     hash = (hash ^ bits) * 1099511628211ull;
     hash ^= hash >> 29;
@@ -112,6 +115,7 @@ KINDS = {
 }  # fmt: skip
 
 
+_LARGER = " = fmaxf("
 _NAMES = re.compile(r"[A-Za-z_]\w*")
 _PRELUDE = PRELUDE.replace("<stdlib.h>\n", "<stdlib.h>\n#include <string.h>\n")
 
@@ -119,7 +123,7 @@ _PRELUDE = PRELUDE.replace("<stdlib.h>\n", "<stdlib.h>\n#include <string.h>\n")
 def source(programs: Sequence[Program], pragmas: bool = True) -> str:
     """One C file; `program [number [n m]]` runs all programs at all sizes, one at all, or one at one."""
     functions = [_functions(k, p, pragmas) for k, p in enumerate(programs)]
-    drivers = [_driver(k, p) for k, p in enumerate(programs)]
+    drivers = [_driver(k, p, _LARGER not in functions[k]) for k, p in enumerate(programs)]
     return "\n".join([_PRELUDE, *functions, TOOLS, pointing.TABLE, *drivers, _main(programs)])
 
 
@@ -401,8 +405,10 @@ def _largest(choices: tuple[Affine, ...]) -> str:
     return str(choices[0]) if len(choices) == 1 else "({0} > {1} ? {0} : {1})".format(*choices)
 
 
-def _driver(k: int, p: Program) -> str:
-    """Fresh arrays, one call, and a hash of every array afterwards."""
+def _driver(k: int, p: Program, signs: bool) -> str:
+    """Fresh arrays, one call, and a hash of every array afterwards: of zeros without `signs` where C says of
+    results which is larger, but not which of two zeros that is.
+    """
     sizes = declared(p)
     lines = [f"static void run{k}(int n, int m)", "{"]
     arguments = [chosen.passed(p, text) for text in p.unknown]
@@ -423,7 +429,7 @@ def _driver(k: int, p: Program) -> str:
             continue
         arguments.append(f"(void *){a.name}")
     arguments += [*held.arguments(p), *chosen.arguments(p)]
-    lines += ["    used = 0;", *held.setup(k, p)]
+    lines += ["    used = 0;", f"    signs = {int(signs)};", *held.setup(k, p)]
     lines += [
         f"    double value = p{k}({', '.join(arguments)});",
         f'    show("p{k}.value", n, m, 1, &value, 5);',
