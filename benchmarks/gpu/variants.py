@@ -167,19 +167,23 @@ def tau(pairs: list[tuple[float, float]]) -> float:
 
 
 def paired(variants: list[Variant], device: str) -> dict[str, list[tuple[float, float]]]:
-    """By kernel, the modelled and the measured milliseconds of each variant that ran right."""
+    """By kernel and sizes, the modelled and the measured milliseconds of each variant that ran right."""
     files: dict[str, Any] = {}
     pairs: dict[str, list[tuple[float, float]]] = {}
     for v in variants:
         if not v.get("failures"):
             times = modelled(v, files, device)
-            pairs.setdefault(v["kernel"], []).append((sum(times.values()), v["ms"]))
+            pairs.setdefault(_problem(v), []).append((sum(times.values()), v["ms"]))
     return pairs
+
+
+def _problem(v: Variant) -> str:
+    return " ".join([v["kernel"], *map(str, v["sizes"])])
 
 
 def compare(paths: list[Path], device: str) -> None:
     variants = [v for path in paths for v in json.loads(path.read_text())]
-    defaults = {v["kernel"]: v["ms"] for v in variants if v.get("default") and not v.get("failures")}
+    defaults = {_problem(v): v["ms"] for v in variants if v.get("default") and not v.get("failures")}
     pairs = paired(variants, device)
     for kernel, found in sorted(pairs.items()):
         ratios = [log(m / t) for m, t in found if m < inf]  # the model takes some for too large
@@ -190,7 +194,7 @@ def compare(paths: list[Path], device: str) -> None:
         default = f", default {defaults[kernel] / least:.2f}" if kernel in defaults else ""
         ratio = f"modelled / measured {exp(middle):5.2f} x/ {spread:4.2f}"
         print(
-            f"{kernel:12} {len(found):3} variants  tau {tau(found):5.2f}  {ratio}  choice {best:.2f} of best"
+            f"{kernel:20} {len(found):3} variants  tau {tau(found):5.2f}  {ratio}  choice {best:.2f} of best"
             + default
         )
     together = [p for found in pairs.values() for p in found]
