@@ -22,6 +22,7 @@ from polygpu.lower.runs import EndlessError
 from polygpu.lower.snake import by_columns, wound
 from polygpu.lower.stretches import with_stretches
 from polygpu.lower.tidy import tidy, typed
+from polygpu.lower.wide_reads import read_wide
 from polygpu.mapping.program import Box, Grid, Tiles
 from polygpu.model.expr import SIZES, Binary, Expr, Int, Name
 from polygpu.model.kernel import (
@@ -69,7 +70,8 @@ def _kernel(c: KernelContext) -> Kernel:
     loaded = by_columns(loaded, memory, c.m.reuse) if c.m.walk == "columns" else loaded
     loaded = wound(loaded, memory) if c.m.walk != "rows" else loaded
     body = with_stretches(tidy(carry(loaded, frozenset(c.layouts), c.m.reuse)))
-    body = _in_fragments(c, body) if c.m.fragments else body
+    boxes = {box.name: _shared(c, box, tiles) for box, tiles in c.m.boxes}
+    body = _in_fragments(c, body) if c.m.fragments else read_wide(body, boxes, c.m.widest)
     arrays = _arrays(c, body)
     free = free_names(body)
     for a in arrays:
@@ -83,7 +85,7 @@ def _kernel(c: KernelContext) -> Kernel:
         arrays=arrays,
         block=c.m.shape,
         shared=(
-            *(_shared(c, box, tiles) for box, tiles in c.m.boxes),
+            *boxes.values(),
             *(shared_parts(c, r) for r in c.m.reductions),
         ),
         body=body,
