@@ -108,4 +108,8 @@ def _run_by(record: Mapping[str, Any], blocks: int) -> Mapping[str, Any]:
     """The record of the same work done by `blocks` blocks a launch, if any are given: each runs the stages of
     several of the compiler's blocks, one after the other.
     """
-    return {**record, "blocks_total": blocks * record["launches"]} if blocks else record
+    if not blocks:
+        return record
+    total = blocks * record["launches"]
+    stages = [{**stage, "blocks": min(stage["blocks"], total)} for stage in record["stages"]]
+    return {**record, "blocks_total": total, "stages": stages}

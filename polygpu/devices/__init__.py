@@ -18,7 +18,7 @@ from polygpu.model.fragments import POLICIES
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 COSTS = (
-    "issue", "shared", "replay", "coalesced", "store_line", "loads_in_flight", "raw", "ilp",
+    "issue", "shared", "replay", "coalesced", "store_line", "loads_in_flight", "raw", "ilp", "ilp_unrolled",
     "conflict_in_issue", "efficiency", "latency", "departure", "near32", "far32", "page", "translation",
     "dispatch", "dispatch_overlap", "launch", "grid_barrier", "row_stripe", "partitions", "interleave",
     "camped", "to_device", "from_device", "copy", "allocation", "host_rate", "host_bandwidth",
@@ -35,7 +35,7 @@ _POWERS_OF_TWO = (
 )  # fmt: skip
 _MOST_BANKS = 64  # a word of the emulator's holds those that are busy
 _POSITIVE_COSTS = frozenset({
-    "issue", "ilp", "efficiency", "dispatch_overlap", "raw", "flops_per_cycle",
+    "issue", "ilp", "ilp_unrolled", "efficiency", "dispatch_overlap", "raw", "flops_per_cycle",
     "to_device", "from_device", "host_rate", "host_bandwidth",
 })  # fmt: skip
 _IN_WORDS = {

@@ -14,10 +14,18 @@ from collections.abc import Set
 from dataclasses import replace
 
 from polygpu.lower.loaded import Names, always, assigned, is_plain
-from polygpu.lower.rows import loop_length
 from polygpu.model.expr import SIZES, Expr, Name, Reference
 from polygpu.model.kernel import Assign, DeclareArray, For, Statement
-from polygpu.model.kernel_walk import Body, bodies, map_operands, names_used, reads, with_bodies, written
+from polygpu.model.kernel_walk import (
+    Body,
+    bodies,
+    loop_length,
+    map_operands,
+    names_used,
+    reads,
+    with_bodies,
+    written,
+)
 from polygpu.model.rewrite import names_in, rewrite
 from polygpu.support.dataclass import dataclass
 

@@ -19,10 +19,9 @@ from itertools import islice
 from typing import TypeAlias
 
 from polygpu.lower.loaded import Names, always, assigned
-from polygpu.lower.rows import loop_length
 from polygpu.model.expr import Binary, Expr, Name, Reference, is_floating
 from polygpu.model.kernel import Assign, Barrier, Declare, For, If, Move, Statement
-from polygpu.model.kernel_walk import Body, bodies, names_used, statements, with_bodies
+from polygpu.model.kernel_walk import Body, bodies, loop_length, names_used, statements, with_bodies
 from polygpu.model.linear import add, linear, simplify
 from polygpu.model.rewrite import names_in, reads_memory, rewrite, substitute
 from polygpu.support.dataclass import dataclass

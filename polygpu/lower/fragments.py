@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polygpu.lower.rows import loop_length
 from polygpu.lower.tidy import substituted
 from polygpu.model.expr import Expr, Int, Name
 from polygpu.model.fragments import EACH, POLICIES, product_of
 from polygpu.model.kernel import Assign, For, Statement
-from polygpu.model.kernel_walk import Body, bodies, fresh_name, names_used, with_bodies
+from polygpu.model.kernel_walk import Body, bodies, fresh_name, loop_length, names_used, with_bodies
 from polygpu.model.linear import add
 
 

@@ -20,7 +20,6 @@ from itertools import count
 from math import prod
 from typing import TypeAlias
 
-from polygpu.lower.rows import loop_length
 from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, Reference, Select
 from polygpu.model.kernel import (
     Assign,
@@ -37,6 +36,7 @@ from polygpu.model.kernel import (
 from polygpu.model.kernel_walk import (
     Body,
     bodies,
+    loop_length,
     names_used,
     reads,
     statements,

@@ -7,15 +7,8 @@ from dataclasses import replace
 from polygpu.lower.tidy import substituted
 from polygpu.model.expr import Call, Expr, Int, Name
 from polygpu.model.kernel import For, Statement
+from polygpu.model.kernel_walk import loop_length
 from polygpu.model.linear import add, multiply, subtract
-
-
-def loop_length(loop: For) -> int | None:
-    """How often the loop runs; None where that is not constant."""
-    match loop:
-        case For(lower=Int(lower), upper=Int(upper), step=step):
-            return max(0, -(-(upper - lower) // step))
-    return None
 
 
 def in_a_row(loop: For, count: int) -> tuple[Statement, ...]:

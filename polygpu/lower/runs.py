@@ -14,7 +14,7 @@ from polygpu.lower.checked_scan import scan
 from polygpu.lower.context import KernelContext
 from polygpu.lower.instances import Instance
 from polygpu.lower.points import names_in
-from polygpu.lower.rows import in_a_row, loop_length
+from polygpu.lower.rows import in_a_row
 from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf, rewritten, test_of
 from polygpu.lower.uneven import Uneven
 from polygpu.mapping.fixed import Fixed
@@ -24,6 +24,7 @@ from polygpu.mapping.map import member_name
 from polygpu.mapping.program import Axis
 from polygpu.model.expr import Binary, Call, Expr, Int, Name
 from polygpu.model.kernel import For, If, Statement
+from polygpu.model.kernel_walk import loop_length
 from polygpu.model.linear import conjunction, simplify
 from polygpu.model.rewrite import substitute
 from polygpu.perf.cost import rolled_loops

@@ -20,11 +20,10 @@ from dataclasses import replace
 from math import prod
 
 from polygpu.lower.loaded import assigned, is_plain
-from polygpu.lower.rows import loop_length
 from polygpu.lower.tidy import substituted
 from polygpu.model.expr import SIZES, Expr, Int, Name, Reference
 from polygpu.model.kernel import Assign, Declare, DeclareArray, For, Statement
-from polygpu.model.kernel_walk import Body, bodies, fresh_name, names_used, with_bodies
+from polygpu.model.kernel_walk import Body, bodies, fresh_name, loop_length, names_used, with_bodies
 from polygpu.model.linear import add, linear, subtract
 from polygpu.model.rewrite import names_in, reads_memory, references
 from polygpu.support.dataclass import dataclass

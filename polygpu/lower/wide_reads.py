@@ -16,11 +16,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from polygpu.lower.loaded import Names, assigned, is_plain
-from polygpu.lower.rows import loop_length
 from polygpu.lower.tidy import substituted
 from polygpu.model.expr import SIZES, Expr, Int, Name, Reference
 from polygpu.model.kernel import Assign, Declare, DeclareArray, For, Move, SharedArray, Statement
-from polygpu.model.kernel_walk import Body, bodies, names_used, touched, with_bodies
+from polygpu.model.kernel_walk import Body, bodies, loop_length, names_used, touched, with_bodies
 from polygpu.model.linear import add, divides, linear, subtract
 from polygpu.model.rewrite import names_in, reads_memory
 from polygpu.support.dataclass import dataclass

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import TypeAlias
 
-from polygpu.model.expr import Expr, Name, Reference
+from polygpu.model.expr import Expr, Int, Name, Reference
 from polygpu.model.kernel import (
     BUILT_IN,
     Assign,
@@ -182,3 +182,11 @@ def touched(body: Body) -> tuple[set[str], set[str]]:
 def has_barrier(s: Statement) -> bool:
     """Whether the statement is a barrier or contains one."""
     return any(isinstance(inner, Barrier) for inner in statements((s,)))
+
+
+def loop_length(loop: For) -> int | None:
+    """How often the loop runs; None where that is not constant."""
+    match loop:
+        case For(lower=Int(lower), upper=Int(upper), step=step):
+            return max(0, -(-(upper - lower) // step))
+    return None

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from itertools import groupby
+from math import prod
 
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference, Select
 from polygpu.model.kernel import (
@@ -27,13 +28,16 @@ from polygpu.model.kernel import (
     Statement,
     While,
 )
-from polygpu.model.kernel_walk import has_barrier, names_used
+from polygpu.model.kernel_walk import has_barrier, loop_length, names_used
+from polygpu.model.kernel_walk import statements as all_statements
 from polygpu.model.rewrite import children, names_in, reads_memory, with_children
 from polygpu.perf.cost import Cost, Coster
 from polygpu.perf.elements import Space, element, spaces_of
 from polygpu.perf.fragments import issued
 from polygpu.perf.hoist import Hoister
 from polygpu.perf.lockstep import (
+    SCHEDULERS,
+    TWELVE,
     Access,
     Branch,
     Charge,
@@ -71,7 +75,7 @@ def lockstep(kernel: Kernel, doubles: bool, folded: bool = False) -> Lockstep:
 def _charged(kernel: Kernel, doubles: bool, folded: bool) -> Lockstep:
     made = _Charges(kernel, doubles, folded)
     made.block(issued(kernel.body), frozenset())
-    points = tuple(Point(p.stage, p.cost, p.rounds) for p in made.points)
+    points = tuple(Point(p.stage, p.cost, p.rounds, p.overlapped) for p in made.points)
     accesses, choices = tuple(made.accesses), tuple(made.choices)
     return Lockstep(kernel, points, accesses, choices, made.start, made.stage + 1, tuple(made.nodes))
 
@@ -81,6 +85,7 @@ class _Point:
     stage: int
     cost: Cost = field(default_factory=Counter)
     rounds: int = 0
+    overlapped: int = 0
 
 
 class _Charges:
@@ -102,6 +107,8 @@ class _Charges:
         self._stage_used = False
         self._open: int | None = None
         self._places: Counter[Space] = Counter()
+        self._lengths: dict[str, int] = {}  # of unrolled loops
+        self._fragments = any(isinstance(s, For) and s.fragments for s in all_statements(kernel.body))
 
     def uniform(self, expr: Expr) -> bool:
         """Whether `expr` is one value for the block, by its names alone."""
@@ -180,6 +187,7 @@ class _Charges:
             return
         before = self.coster.unrolled
         self.coster.unrolled = before | {loop.index}
+        self._lengths[loop.index] = loop_length(loop) or 1
         with self.rounds.unrolled():
             yield
         self.coster.unrolled = before
@@ -264,7 +272,10 @@ class _Charges:
             if isinstance(s, While):
                 self._repeat(s)
                 continue
-            self.charge(self.coster.statement(s), self.rounds.statement(s))
+            cost = self.coster.statement(s)
+            self.charge(cost, self.rounds.statement(s))
+            if self._open is not None:
+                self.points[self._open].overlapped += cost.total() * self._overlapped(s)
             match s:
                 case For(fragments=policy) if policy:
                     self.charge(Counter({f"tensor_{policy}": 1}))
@@ -287,6 +298,22 @@ class _Charges:
                     self.nodes.append(Do(s, None, read, self.access(target, _Loads(self), True, width)))
                 case _:
                     self.nodes.append(Do(s))
+
+    def _overlapped(self, s: Statement) -> int:
+        """The twelfths of a statement's instructions that wait for none of the iterations of unrolled loops
+        around it: those that have a result of their own, but for what tensor cores wait for.
+        """
+        if self._fragments:
+            return 0
+        match s:
+            case Assign(Reference(subscripts=own)) | Move(Reference(subscripts=own)):
+                names = names_in(*own)
+            case Declare(value=value) if value is not None:
+                names = names_in(value)
+            case _:
+                return 0
+        apart = prod(self._lengths[i] for i in self.coster.unrolled & names)
+        return TWELVE - TWELVE // min(apart, SCHEDULERS)
 
     def _declare(self, s: Declare, kept: frozenset[str]) -> None:
         value = None if s.value is None else self.value(s.value)

@@ -26,13 +26,21 @@ Row: TypeAlias = tuple[int, str, bool]
 """Source access, array, whether it is written: what a profile adds up in one entry."""
 
 
+SCHEDULERS = 4  # instructions of a warp that are under way at once, at most
+TWELVE = 12  # parts of an instruction, which 1 to `SCHEDULERS` divide
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A run of statements of one stage: what a warp issues in it, by class, and how often it waits."""
+    """A run of statements of one stage: what a warp issues in it, by class, and how often it waits.
+
+    `overlapped` twelfths of these instructions wait for no other's result, as some of unrolled loops.
+    """
 
     stage: int
     cost: Counter[str]
     rounds: int
+    overlapped: int = 0
 
 
 @dataclass(frozen=True, slots=True)

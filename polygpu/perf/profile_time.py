@@ -9,6 +9,7 @@ from typing import Any
 from polygpu.model.device import Device
 from polygpu.perf.caches import Caches, waits
 from polygpu.perf.cost import OF_TENSOR_CORES
+from polygpu.perf.lockstep import TWELVE
 from polygpu.perf.timing import Blocks, KernelTime, Stage, Warps, far_cycles, kernel_time
 
 CLASSES = (
@@ -110,6 +111,7 @@ def _warps(group: Mapping[str, Any], device: Device, executions: int, missed: fl
         far=each("far"),
         spread=each("spread"),
         hops=each("hops"),
+        overlapped=each("overlapped") / TWELVE,
     )
 
 

@@ -21,7 +21,8 @@ from polygpu.support.dataclass import dataclass
 class Warps:
     """`warps` warps that do the same in a stage; the other counts are those of one warp.
 
-    `slots`: instructions issued. `extra_cycles`: what their classes cost beyond an issue slot;
+    `slots`: instructions issued; `overlapped`: those of them that wait for no other's result.
+    `extra_cycles`: what their classes cost beyond an issue slot;
     `tensor_cycles`: those of multiply-adds of tensor cores, none of which waits for another's sum.
     `conflict_steps`: sum over shared requests of steps - 1; `constant_steps`: the same of requests to the
     constant cache, which serves one address a step and is taken to hold what is asked for. `rounds`: waits
@@ -49,6 +50,7 @@ class Warps:
     far: float = 0.0
     spread: float = 0.0
     hops: float = 0.0
+    overlapped: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +104,13 @@ class _Cost:
     conflicts and distinct addresses in constant memory have in `issue` or `passes`; `camping` what streaming
     takes beyond `wide`, and fetches beyond `near` and `far`, because of full partitions; `near` what all
     fetches move, `far` what rows and translations add; `stores` what they take the memory's cache; `path` the
-    longest warp's time.
+    longest warp's time; `ilp` how many of its instructions are under way at once.
     """
 
     name: str
     repeats: float
     warps: float
+    ilp: float
     issue: float
     tensor: float
     passes: float
@@ -122,7 +125,7 @@ class _Cost:
 
     def issued(self, device: Device, blocks: int = 1) -> float:
         """The cycles in which so many blocks' instructions are issued and tensor cores are busy."""
-        return self.issue * _stall(device, self.warps * blocks) + self.tensor
+        return self.issue * _stall(device, self.ilp * self.warps * blocks) + self.tensor
 
     @property
     def memory(self) -> float:
@@ -257,6 +260,7 @@ def _stage_cost(device: Device, stage: Stage, camping: float) -> _Cost:
         stage.name,
         stage.repeats,
         sum(g.warps for g in stage.groups),
+        _ilp(device, stage.groups),
         issue,
         tensor,
         passes,
@@ -281,12 +285,20 @@ def far_cycles(device: Device, far: float, spread: float, hops: float) -> float:
     return rows * device.costs["far32"] + pages * device.costs["translation"]
 
 
-def _stall(device: Device, warps: float) -> float:
-    """How much longer issue takes when too few warps, each with a few independent instructions, hide the wait
-    from a register's write to its read.
+def _ilp(device: Device, groups: Sequence[Warps]) -> float:
+    """How many instructions of a warp are under way at once: in unrolled loops as many as are independent."""
+    usual, most = device.costs["ilp"], device.costs["ilp_unrolled"]
+    slots = sum(g.warps * g.slots for g in groups)
+    chained = sum(g.warps * (g.slots - g.overlapped) for g in groups)
+    return max(usual, min(most, slots / chained)) if chained else usual
+
+
+def _stall(device: Device, instructions: float) -> float:
+    """How much longer issue takes when too few instructions of all warps are under way at once to hide the
+    wait from a register's write to its read.
     """
     costs = device.costs
-    return max(1.0, costs["raw"] / (costs["issue"] * costs["ilp"] * warps)) if warps else 1.0
+    return max(1.0, costs["raw"] / (costs["issue"] * instructions)) if instructions else 1.0
 
 
 def _alone(device: Device, costs: Sequence[_Cost], active: float) -> float:

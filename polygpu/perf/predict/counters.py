@@ -21,7 +21,7 @@ OF_ACCESSES = (
     "near", "far", "spread", "hops", "bytes", "shared_requests", "conflict_steps",
     "constant_requests", "constant_steps", "texture_requests", "texture_lines", "lane_accesses",
 )  # fmt: skip
-OF_WARPS = (*OF_ACCESSES, "divergent", "barriers", "rounds", "slots")
+OF_WARPS = (*OF_ACCESSES, "divergent", "barriers", "rounds", "slots", "overlapped")
 FIELDS = (*OF_WARPS, *CLASSES, *OF_TENSOR_CORES)
 PLACE = {name: place for place, name in enumerate(FIELDS)}
 _FIRST_CLASS = len(OF_WARPS)
@@ -56,6 +56,7 @@ class Counts:
             each[PLACE[name]] = count
         each[PLACE["slots"]] = sum(point.cost.values())
         each[PLACE["rounds"]] = point.rounds
+        each[PLACE["overlapped"]] = point.overlapped
         self.stages[point.stage] += executions[:, None] * each
         self.stages[point.stage, 0, PLACE["barriers"]] += executions[0] * point.cost["barrier"]
 
