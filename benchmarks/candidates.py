@@ -28,11 +28,11 @@ from polygpu.model.decisions import KERNELS, Decision
 from polygpu.model.device import Device
 from polygpu.offload.seconds import Ledger
 from polygpu.offload.typical import typical
-from polygpu.perf.effort import THOROUGH
+from polygpu.perf.effort import THOROUGH, Patience
 from polygpu.pipeline import File
 from polygpu.search.choose import BRIEF, LEFT, Chooser
 from polygpu.search.found import Effort
-from polygpu.search.price import alone, price
+from polygpu.search.price import Price, alone, price
 from polygpu.search.space import Choice, Nest, Space, nests_of
 from polygpu.support.diagnostics import Diagnosed
 
@@ -123,7 +123,11 @@ class Subject:
         )
 
     def seconds(self, made: CompiledRegion, sizes: Mapping[str, int]) -> float:
-        return price(made, self.nest.kernel, self.device, sizes, THOROUGH).seconds
+        return self.price(made, sizes, THOROUGH).seconds
+
+    def price(self, made: CompiledRegion, sizes: Mapping[str, int], patience: Patience) -> Price:
+        even = self.chooser.stand_in(sizes)
+        return price(made, self.nest.kernel, self.device, sizes, patience, even=even)
 
     def typically(self, made: CompiledRegion) -> float:
         return self.seconds(made, self.chooser.sizes)
@@ -152,14 +156,13 @@ class Subject:
 
     def look(self, made: CompiledRegion, sizes: Mapping[str, int], least: float) -> tuple[str, float]:
         """How far a candidate was looked at, and its seconds."""
-        each = made, self.nest.kernel, self.device, sizes
-        found = price(*each, ROUGH)
+        found = self.price(made, sizes, ROUGH)
         if found.seconds == inf:
             return self.look_elsewhere(made, sizes, least) if found.looked_at else ("unfit", inf)
         if found.seconds > CUT * least:
             return "rough", found.seconds
-        seconds = price(*each, BRIEF).seconds
-        return "looked", price(*each, THOROUGH).seconds if seconds < least else seconds
+        seconds = self.price(made, sizes, BRIEF).seconds
+        return "looked", self.price(made, sizes, THOROUGH).seconds if seconds < least else seconds
 
     def look_elsewhere(
         self, made: CompiledRegion, sizes: Mapping[str, int], least: float
@@ -175,7 +178,7 @@ class Subject:
         return "unknown" if thorough == inf else "looked", thorough
 
     def quickly(self, made: CompiledRegion, sizes: Mapping[str, int]) -> float:
-        return price(made, self.nest.kernel, self.device, sizes, ROUGH).seconds
+        return self.price(made, sizes, ROUGH).seconds
 
 
 @lru_cache(1)

@@ -19,8 +19,11 @@ CLASSES = (
 """Instruction classes that take longer than an issue slot; the device's costs say how much."""
 
 
-def from_profile(record: Mapping[str, Any], device: Device, resident: int) -> KernelTime:
+def from_profile(record: Mapping[str, Any], device: Device, resident: int, even: bool = False) -> KernelTime:
     """The mean time of a launch of the kernel that `record` describes.
+
+    `even` takes all blocks to do the same, as where few of them stand for many: which multiprocessor has one
+    with work more than others says nothing there.
 
     `record` needs "launches", "blocks_total" and "stages", and may have "partitions", "textures", "sites" and
     "arrays".
@@ -30,7 +33,7 @@ def from_profile(record: Mapping[str, Any], device: Device, resident: int) -> Ke
     if not blocks:
         return kernel_time(device, (), resident)
     share = max(1, round(blocks / record["launches"])) / blocks
-    classes = [replace(c, count=share * c.count) for c in _classes(record, device)]
+    classes = [replace(c, count=share * c.count) for c in _classes(record, device, even)]
     return kernel_time(device, classes, max(1, resident), _imbalance(record))
 
 
@@ -63,23 +66,23 @@ def texture_bytes(record: Mapping[str, Any], device: Device) -> float:
     return missed_share(record, device) * device.texture_line * float(lines)
 
 
-def _classes(record: Mapping[str, Any], device: Device) -> Iterator[Blocks]:
+def _classes(record: Mapping[str, Any], device: Device, even: bool) -> Iterator[Blocks]:
     """All blocks, by the stages that they get to. Those of a stage that fewer get to are taken to get to all
     that more do, as where tiles beyond a triangle have no work.
     """
-    stages, before = list(_stages(record, device)), 0
+    stages, before = list(_stages(record, device, even)), 0
     for count in sorted({record["blocks_total"], *(blocks for blocks, _ in stages)}):
         yield Blocks(count - before, tuple(stage for blocks, stage in stages if blocks >= count))
         before = count
 
 
-def _stages(record: Mapping[str, Any], device: Device) -> Iterator[tuple[int, Stage]]:
+def _stages(record: Mapping[str, Any], device: Device, even: bool) -> Iterator[tuple[int, Stage]]:
     """How many blocks get to each, and what it is for one of them. Counts are totals of these blocks; a Stage
     has those of one execution and one warp.
     """
     caches, missed = Caches.of(record, device), missed_share(record, device)
     for stage in record["stages"]:
-        times, blocks = stage["executions"], stage["blocks"]
+        times, blocks = stage["executions"], record["blocks_total"] if even else stage["blocks"]
         if times:
             groups = tuple(_warps(group, device, times, missed, caches) for group in stage["groups"])
             yield blocks, Stage(times / blocks, groups, f"stage {stage['stage']}")

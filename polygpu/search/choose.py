@@ -123,6 +123,10 @@ class Chooser:
         threads = self.device.multiprocessors * self.device.threads_per_multiprocessor
         return 1 << int(log2(threads * _POINTS) / 2)
 
+    def stand_in(self, sizes: Mapping[str, int]) -> bool:
+        """Whether these sizes are looked at in the place of larger ones."""
+        return any(size < self.sizes.get(name, 0) for name, size in sizes.items())
+
     def chosen(self, r: CompiledRegion) -> tuple[Decision, ...]:
         """Which kernels there are, where that gains, and what is decided for the nests of each."""
         self.effort.known.update(parts(k, "name") for k in r.region.kernels)
@@ -360,7 +364,9 @@ class Chooser:
         asked = replace(code, name=""), alone(made.region, code.name, "").body, at
         known = self.effort.prices.get(asked)
         if known is None or (known.more and known.seconds <= limit):
-            known = price(made, kernel, self.device, sizes, replace(BRIEF, most=most), limit)
+            known = price(
+                made, kernel, self.device, sizes, replace(BRIEF, most=most), limit, self.stand_in(sizes)
+            )
             self.effort.priced(asked[0], at, known.looked_at)
             self.effort.prices[asked] = known
         return known

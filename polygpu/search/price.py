@@ -44,9 +44,12 @@ def price(
     sizes: Mapping[str, int],
     patience: Patience = QUICK,
     limit: float = inf,
+    even: bool = False,
 ) -> Price:
     """The price of kernel number `kernel` in one call of its region, if it is not more than `limit` seconds
     even where all partitions of the memory move as much: finding that out takes as long as all the rest.
+
+    `even` takes its blocks to do the same, as where the sizes stand for larger ones.
 
     A kernel that the device cannot hold, registers spilled to memory included, or that takes more than
     `patience` to look at, costs inf seconds.
@@ -61,7 +64,7 @@ def price(
         (made,), _ = look([(only, (Calls(1, sizes),))], device, patience)
         (record,) = made.kernels
         launches = record["launches"]
-        seconds = from_profile(record, device, blocks).seconds * launches if launches else 0.0
+        seconds = from_profile(record, device, blocks, even).seconds * launches if launches else 0.0
         return Price(seconds, launches, blocks, device, made.looked_at, made.most)
 
     try:
