@@ -332,11 +332,11 @@ Block: TypeAlias = Held | Copied | Filled | Stored | Mirrored | Reduced | Tiles 
 class Grid:
     """A kernel: `axes` in grid order, the last on threadIdx.x; `outer` are the host loops around it.
 
-    A lane copies up to `widest` bytes at once (0: one element) and has `loads` loads in flight (0: all of a
-    copy). Innermost loops run `unroll` iterations in a row: 0 all, 1 one by one, None as is usual for their
-    length. Values that a thread needs at several points, or in several iterations, are loaded once as long as
-    they fit into `reuse` registers. A thread goes through its points in rows, in a snake of
-    rows, or of columns.
+    A lane copies, and reads of a staged tile, up to `widest` bytes at once (0: one element) and has `loads`
+    loads in flight (0: all of a copy). Innermost loops run `unroll` iterations in a row: 0 all, 1 one by one,
+    None as is usual for their length. Values that a thread needs at several points, or in several iterations,
+    are loaded once as long as they fit into `reuse` registers. A thread goes through its points in rows, in a
+    snake of rows, or of columns.
     """
 
     p: Polyhedra

@@ -84,7 +84,7 @@ KEYS = {
                  "scale(A)", "array", plain=True),
     "buffer": Key("how staged tiles follow each other; a ring of so many", "buffer(ring: 3)", "",
                   ("none", "prefetch", "double", "ring"), least=2),
-    "wide": Key("bytes that a lane copies at once, at most; 0: one element", "wide(16)", least=0),
+    "wide": Key("bytes that a lane copies or reads at once, at most; 0: one element", "wide(16)", least=0),
     "loads": Key("global loads that a thread has in flight while it copies a tile", "loads(2)", "", ("all",),
                  least=1),
     "unroll": Key("iterations of innermost loops in a row", "unroll(4)", "", ("auto", "full", "none"),
