@@ -82,7 +82,9 @@ def _stages(record: Mapping[str, Any], device: Device, even: bool) -> Iterator[t
     """
     caches, missed = Caches.of(record, device), missed_share(record, device)
     for stage in record["stages"]:
-        times, blocks = stage["executions"], record["blocks_total"] if even else stage["blocks"]
+        times, blocks = stage["executions"], record["blocks_total"]
+        if not even:
+            blocks = max(1, min(stage["blocks"], blocks))  # a sample may miss those that are few
         if times:
             groups = tuple(_warps(group, device, times, missed, caches) for group in stage["groups"])
             yield blocks, Stage(times / blocks, groups, f"stage {stage['stage']}")

@@ -13,7 +13,7 @@ import pytest
 
 from polygpu.devices import load
 from polygpu.model.expr import Int
-from polygpu.model.kernel import Assign, Barrier, Declare, If, SharedArray, Statement, Unit
+from polygpu.model.kernel import Assign, Barrier, Declare, For, If, SharedArray, Statement, Unit
 from polygpu.printing.emulator.program import print_emulator
 from tests.unit.emulator_harness import (
     BX,
@@ -109,6 +109,19 @@ def test_stages_lie_between_barriers() -> None:
     assert [stage["counters"]["barriers"] for stage in stages] == [3, 3 * 7, 0]
     # A guard parts warp 0 for 16, 8, 4, 2 and 1 lanes of a half, and at the end for thread 0.
     assert [stage["counters"]["divergent"] for stage in stages] == [0, 3 * 5, 3]
+
+
+def test_blocks_without_work_get_to_none_of_its_stages() -> None:
+    """Of five blocks the last three copy: each of their four iterations is a stage."""
+    place = plus(times(BX, Int(32)), X)
+    copy = Assign(at("b", place), at("a", place))
+    work = For("s", Int(0), Int(4), 1, (copy, Barrier()), uniform=True)
+    body: list[Statement] = [copy, Barrier(), If(less(Int(1), BX), (work,), (), uniform=True), copy]
+    arrays = [argument("a"), argument("b")]
+    program = Program((kernel(body, arrays, (32, 1, 1)),), (buffer("a", 160), buffer("b", 160)), (5, 1, 1))
+    stages = run(program, {"a": [0.0] * 160, "b": [0.0] * 160}).kernel["stages"]
+    ran = [(s["executions"], s["blocks"]) for s in stages if s["executions"]]  # not the test by itself
+    assert ran == [(5, 5), (3 * 4, 3), (5, 5)]
 
 
 def test_alike_warps_of_a_stage_are_grouped() -> None:

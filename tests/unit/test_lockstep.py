@@ -3,7 +3,7 @@
 import pytest
 
 from polygpu.model.expr import Binary, Call, Expr, Int, Name, Reference, Select
-from polygpu.model.kernel import Assign, Barrier, Declare, For, If, SharedArray, Statement
+from polygpu.model.kernel import Assign, Barrier, Declare, DeclareArray, For, If, SharedArray, Statement
 from polygpu.model.rewrite import references
 from polygpu.perf.charges import lockstep
 from polygpu.perf.lockstep import Access, Branch, Charge, Choice, Do, Lockstep, Loop, Stage
@@ -112,3 +112,33 @@ def test_one_operand_of_an_instruction_stays_in_shared_memory(value: Expr, loads
         (point,) = tree(store(value), folded=folded).points
         assert point.cost["load_shared"] == expected
         assert point.cost["store_global"] == 1
+
+
+@pytest.mark.parametrize(
+    ("place", "lengths", "apart"),
+    [
+        ((Name("i"), Name("j")), (8, 8), 4),
+        ((Name("i"), ZERO), (2, 8), 2),
+        ((plus(Name("i"), Name("j")), ZERO), (1, 3), 3),
+        ((ZERO, ZERO), (8, 8), 1),
+    ],
+    ids=["four at most", "one of the loops", "three", "a sum"],
+)
+def test_results_of_unrolled_iterations_are_under_way_at_once(
+    place: tuple[Expr, Expr], lengths: tuple[int, int], apart: int
+) -> None:
+    target = Reference("r", place, "float")
+    add = Assign(target, plus(target, at("a", X)))
+    inner = For("j", ZERO, Int(lengths[1]), 1, (add,), uniform=True, unroll=True)
+    made = tree(
+        DeclareArray("r", "float", (8, 8)),
+        For("i", ZERO, Int(lengths[0]), 1, (inner,), uniform=True, unroll=True),
+    )
+    (point,) = [p for p in made.points if p.cost["add"]]
+    assert point.overlapped == 12 * point.cost.total() * (1 - 1 / apart)
+
+
+def test_iterations_of_a_rolled_loop_wait_for_each_other() -> None:
+    target = Reference("r", (Name("i"),), "float")
+    loop = For("i", ZERO, Int(8), 1, (Assign(target, plus(target, at("a", X))),), uniform=True)
+    assert all(p.overlapped == 0 for p in tree(DeclareArray("r", "float", (8,)), loop).points)

@@ -203,6 +203,33 @@ def test_unequal_blocks() -> None:
     assert kernel_time(gtx, grid(15, 1), 3).seconds == pytest.approx(alone)
 
 
+def test_few_long_blocks_take_as_long_as_without_short_ones() -> None:
+    """Of 16 multiprocessors one has two of 17 long blocks, however many others have nothing to do."""
+    gtx = devices.load("8800gtx")
+    work = (Stage(10, (Warps(8, slots=1000),)),)
+    mine = kernel_time(gtx, [Blocks(17, work)], 3)
+    found = kernel_time(gtx, [Blocks(17, work), Blocks(30, ())], 3)
+    mean = kernel_time(gtx, [Blocks(47, (replace(work[0], repeats=10 * 17 / 47),))], 3)
+    assert found.seconds == pytest.approx(mine.seconds)
+    assert mine.seconds == pytest.approx(2 * kernel_time(gtx, [Blocks(1, work)], 3).seconds)
+    assert mean.seconds == pytest.approx(mine.seconds * 17 / 47 * 3 / 2)
+    assert [s.name for s in found.stages] == [s.name for s in mine.stages]
+
+
+def test_independent_instructions_make_up_for_few_warps() -> None:
+    """Four warps of an H100 hide four cycles if each has four instructions under way, not with one."""
+    h100 = devices.load("h100")
+
+    def seconds(warps: int, overlapped: float) -> float:
+        group = Warps(warps, slots=1200, overlapped=overlapped)
+        return kernel_time(h100, [Blocks(132, (Stage(10, (group,)),))], 1).seconds / warps
+
+    assert seconds(4, 900) == pytest.approx(seconds(16, 0))
+    assert seconds(4, 600) == pytest.approx(2 * seconds(16, 0))
+    assert seconds(4, 0) == pytest.approx(4 * seconds(16, 0))
+    assert seconds(16, 900) == pytest.approx(seconds(16, 0))
+
+
 def test_an_empty_grid_takes_no_time() -> None:
     assert kernel_time(devices.load("gtx285"), [Blocks(0, ())], 1).seconds == 0
 

@@ -28,3 +28,14 @@ def test_products_of_ppopp08(number: int, stages: tuple[Stage, ...]) -> None:
     assert found.limited_by == by_hand.limited_by
     assert found.seconds == pytest.approx(by_hand.seconds, rel=0.02)
     assert float_operations(record["counters"]["instructions"], gtx.warp) == 2 * N**3
+
+
+def test_blocks_are_told_apart_by_the_stages_that_they_get_to() -> None:
+    """Where four of 16 blocks do it all on four of 16 multiprocessors, each takes four times as long."""
+    gtx = devices.load("8800gtx")
+    record = run(products(64)[1], {name: [0.0] * 64 * 64 for name in "ABC"}).kernel
+    few = record | {"stages": [stage | {"blocks": 4} for stage in record["stages"]]}
+    every, some, even = (from_profile(r, gtx, 3, e) for r, e in ((record, False), (few, False), (few, True)))
+    assert even == every
+    assert some.seconds == pytest.approx(4 * every.seconds)
+    assert dict(some.terms)["memory"] == pytest.approx(dict(every.terms)["memory"])
