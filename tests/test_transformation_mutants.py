@@ -114,6 +114,9 @@ NESTS = {
         SQUARES, PRODUCT, "tile(i: 16, j: 16, k: 4) threads(i: 4, j: 4) deal(grouped) walk(columns)"
     ),
     "wide copies": Nest(SQUARES, PRODUCT, "tile(i: 16, j: 16, k: 8) wide(16)"),
+    "wide reads": Nest(
+        SQUARES, PRODUCT, "tile(i: 16, j: 16, k: 4) threads(i: 4, j: 4) deal(grouped) wide(16)"
+    ),
 }
 
 
@@ -155,6 +158,7 @@ FEW = [
     ("rows in a snake", "another element read or written"),
     ("columns in a snake", "a loop without its last iteration"),
     ("wide copies", "another element copied"),
+    ("wide reads", "another element copied"),
 ]
 
 
