@@ -16,6 +16,7 @@ from polygpu.analysis.polyhedra import (
     PolyStatement,
     access_relation,
     array_tuple,
+    named,
     statement_space,
 )
 from polygpu.model.expr import Expr, Name, Reference
@@ -32,8 +33,8 @@ from polygpu.model.kernel import (
     Statement,
     While,
 )
-from polygpu.model.kernel_walk import reads, statements, touched, written
-from polygpu.model.rewrite import references
+from polygpu.model.kernel_walk import bodies, reads, touched, written
+from polygpu.model.rewrite import names_in, reads_memory, references
 from polygpu.model.scop import Access, Store
 from polygpu.support.isl_idioms import D
 
@@ -54,10 +55,13 @@ def with_final_copies(p: Polyhedra, region: Region) -> Polyhedra:
     for name, kernel in sorted(wanted.items()):
         array = name.removeprefix("F_")
         if name.startswith("F_") and kernel in launched and any(a.name == array for a in p.arrays):
-            later = [kernels[k] for k in launched[launched.index(kernel) + 1 :]]
+            later = {k: kernels[k] for k in launched[launched.index(kernel) + 1 :]}
             writes = _writes(p, array, _stored_with(region, kernels[kernel]))
-            top = _top(p, array, _written(writes), later)
-            copy = _final_copy(p, array, name, top, writes, list(_tests(region.body, kernel)))
+            space = statement_space(p.parameters, name, _elements(writes))
+            copied = _copied(space, writes, list(_tests(region.body, kernel)))
+            meant = {k: _passing(p, copied.params(), _tests(region.body, k)) for k in later}
+            top = _top(p, array, copied, [(later[k], sizes) for k, sizes in meant.items()])
+            copy = _final_copy(p, array, top, writes, copied)
             p = replace(p, statements=(*(_moved(s, top) for s in p.statements), copy))
     return p
 
@@ -71,21 +75,46 @@ def _launched(body: tuple[HostStatement, ...]) -> Iterator[str]:
             yield from _launched(s.body)
 
 
-def _top(p: Polyhedra, array: str, copied: isl.Set, later: list[Kernel]) -> int:
-    """The place of a copy at the top of the source's order: before what `later` kernels do with it."""
-    sites = {site for k in later for site in _sites(k.body, array)}
-    names = {n for k in later if array in set.union(*touched(k.body)) for n in _statements(k.body)}
+def _top(p: Polyhedra, array: str, copied: isl.Set, later: list[tuple[Kernel, isl.Set]]) -> int:
+    """The place of a copy at the top of the source's order: before what `later` kernels do with it, for the
+    sizes with which they are launched where it is made.
+    """
+    sites = {site for k, sizes in later for site in _sites(p, k.body, array, sizes)}
+    names = {n for k, _ in later if array in set.union(*touched(k.body)) for n in _statements(k.body)}
     mine = (s for s in p.statements if s.name in names and not s.schedule.is_empty())
-    return min((_place(s) for s in mine if _uses(s, array, copied, sites)), default=p.positions)
+    elements = copied.reset_tuple_id()
+    return min((_place(s) for s in mine if _uses(s, array, elements, sites)), default=p.positions)
 
 
-def _sites(body: tuple[Statement, ...], array: str) -> Iterator[int]:
-    """Those of accesses to an array, -1: any; others in the source may go to temporaries here."""
-    for s in statements(body):
+def _sites(p: Polyhedra, body: tuple[Statement, ...], array: str, sizes: isl.Set) -> Iterator[int]:
+    """Those of accesses to an array for some of the `sizes`, -1: any; others in the source may go to
+    temporaries here.
+    """
+    for s in body if not sizes.is_empty() else ():
         target = written(s)
         own = [target] if isinstance(target, Reference) else []
         mine = (*own, *(r for e in reads(s) for r in references(e)))
         yield from (r.site for r in mine if r.array == array)
+        holds = _holds(p, s.test) if isinstance(s, If) else None
+        for k, inner in enumerate(bodies(s)):
+            left = sizes if holds is None else sizes.subtract(holds) if k else sizes.intersect(holds)
+            yield from _sites(p, inner, array, left)
+
+
+def _passing(p: Polyhedra, sizes: isl.Set, tests: Iterator[Expr]) -> isl.Set:
+    """Those of the sizes that pass the tests which depend on nothing else."""
+    found = (holds for test in tests if (holds := _holds(p, test)) is not None)
+    return reduce(isl.Set.intersect, found, sizes)
+
+
+def _holds(p: Polyhedra, test: Expr) -> isl.Set | None:
+    """The sizes for which a test holds; None where it depends on something else, or is not affine."""
+    if reads_memory(test) or not names_in(test) <= {*p.parameters}:
+        return None
+    try:
+        return AffineBuilder(statement_space(p.parameters, "sizes", ())).condition(test).params()
+    except ValueError:
+        return None
 
 
 def _stored_with(region: Region, copying: Kernel) -> set[str]:
@@ -148,18 +177,24 @@ def _statements(body: tuple[Statement, ...]) -> Iterator[str]:
                 yield from _statements((*s.then, *s.otherwise))
 
 
-def _final_copy(
-    p: Polyhedra, array: str, name: str, top: int, writes: Writes, tests: list[Expr]
-) -> PolyStatement:
-    like, access = writes[0]
-    rank = len(access.reference.subscripts)
-    elements = tuple(f"{array}_e{k}" for k in range(rank))
-    space = statement_space(p.parameters, name, elements)
-    domain = _written(writes).set_tuple_name(name)
-    for k, e in enumerate(elements):  # a union forgets the names
-        domain = domain.set_dim_name(D.set, k, e)
+def _elements(writes: Writes) -> tuple[str, ...]:
+    """Names for the subscripts of what is written."""
+    r = writes[0][1].reference
+    return tuple(f"{r.array}_e{k}" for k in range(len(r.subscripts)))
+
+
+def _copied(space: isl.Space, writes: Writes, tests: list[Expr]) -> isl.Set:
+    """The elements that a copy is for, where the host passes the `tests`."""
+    domain = named(space, _written(writes))
     for test in tests:
         domain = domain.intersect(AffineBuilder(space).condition(test))
+    return domain
+
+
+def _final_copy(p: Polyhedra, array: str, top: int, writes: Writes, domain: isl.Set) -> PolyStatement:
+    like, access = writes[0]
+    name, elements = domain.get_tuple_name(), _elements(writes)
+    space = statement_space(p.parameters, name, elements)
     reference = replace(access.reference, subscripts=tuple(Name(e) for e in elements))
     accesses = tuple(_access(space, domain, reference, write, access) for write in (False, True))
     order = isl.Map.from_domain(domain)
