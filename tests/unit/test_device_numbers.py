@@ -43,6 +43,7 @@ def record(**counters: int) -> dict[str, Any]:
 
 RECORDS = (
     record(slots=10_000, rounds=1, **dict.fromkeys(CLASSES, 100)),
+    record(slots=100, overlapped=900),
     record(slots=10, rounds=1, lanes=1000, coalesced=1000, conflict_steps=100),
     record(slots=10, shared_requests=100),
     record(slots=10, rounds=1, wide_bytes=100_000),
