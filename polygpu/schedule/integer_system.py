@@ -23,7 +23,10 @@ Vector: TypeAlias = tuple[int, ...]
 Sparse: TypeAlias = dict[int, int]  # what is not zero, by its column
 
 OPERATIONS = 5_000  # steps of isl for one call, a second where it is hard; known kernels need less than 2000
-_WIDE = 150  # columns of a system that isl may search for hours, without counting steps; known kernels: 138
+_APART = (
+    100  # columns of a system whose steps may take a hundredth of a second each: a copy does them, in time
+)
+_WIDE = 150  # columns of a system that isl may search for hours, with the same steps; known kernels: 138
 _FEWEST = 1_500  # steps where a system is wide, whose steps take longer; what has no solution shows in 1000
 _SECONDS = 1.0
 _LARGE = 2_000_000  # coefficients: isl reads them for seconds, without counting steps; known kernels: 13,000
@@ -198,14 +201,14 @@ class IntegerSystem:
         return _MINIMA.get(key, self._minimum)
 
     def _minimum(self) -> Vector | None:
-        if self._columns > _WIDE:
+        if self._columns > _APART:
             return self._in_time()
         with limited(OPERATIONS):
             point = self._optimum()
         return None if point is None else self._values(point)
 
     def _in_time(self) -> Vector | None:
-        most = max(_FEWEST, OPERATIONS * _WIDE**2 // self._columns**2)
+        most = min(OPERATIONS, max(_FEWEST, OPERATIONS * _WIDE**2 // self._columns**2))
 
         def text() -> str:
             with limited(most):

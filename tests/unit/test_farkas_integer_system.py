@@ -124,10 +124,10 @@ def test_a_runaway_call_is_stopped_and_the_context_stays_usable(monkeypatch: pyt
     assert system.minimum() is not None
 
 
-def wide() -> IntegerSystem:
-    """x_k = k for eighty unknowns, but x_79 >= 79."""
-    lines = [Constraint({k: 1}, -k, equality=k < 79) for k in range(80)]
-    return IntegerSystem.build(80, 0, [dict.fromkeys(range(80), 1)], lines)
+def wide(unknowns: int = 80) -> IntegerSystem:
+    """x_k = k for so many unknowns, but that the last may be more."""
+    lines = [Constraint({k: 1}, -k, equality=k < unknowns - 1) for k in range(unknowns)]
+    return IntegerSystem.build(unknowns, 0, [dict.fromkeys(range(unknowns), 1)], lines)
 
 
 def test_a_wide_system_is_solved_in_a_child_all_the_same() -> None:
@@ -135,11 +135,12 @@ def test_a_wide_system_is_solved_in_a_child_all_the_same() -> None:
     assert wide().restrict([Constraint({79: -1}, 78)]).minimum() is None
 
 
-def test_a_wide_system_may_take_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("unknowns", [55, 80])
+def test_a_wide_system_may_take_so_long(unknowns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(integer_system, "_MINIMA", Recent(1))
     monkeypatch.setattr(integer_system, "_SECONDS", 0)
     with pytest.raises(OperationsExceededError):
-        wide().minimum()
+        wide(unknowns).minimum()
 
 
 def test_a_wider_system_gets_fewer_steps(monkeypatch: pytest.MonkeyPatch) -> None:
