@@ -19,7 +19,7 @@ from polygpu.lower.loaded import Names, assigned, is_plain
 from polygpu.lower.tidy import substituted
 from polygpu.model.expr import SIZES, Expr, Int, Name, Reference
 from polygpu.model.kernel import Assign, Declare, DeclareArray, For, Move, SharedArray, Statement
-from polygpu.model.kernel_walk import Body, bodies, loop_length, names_used, touched, with_bodies
+from polygpu.model.kernel_walk import Body, bodies, loop_length, names_used, statements, touched, with_bodies
 from polygpu.model.linear import add, divides, linear, subtract
 from polygpu.model.rewrite import names_in, reads_memory
 from polygpu.support.dataclass import dataclass
@@ -31,7 +31,8 @@ def read_wide(body: Body, shared: Mapping[str, SharedArray], widest: int) -> Bod
     """`body` with moves of up to `widest` bytes (0: none) from the arrays `shared`."""
     if not widest or not shared:
         return body
-    return _Wide(shared, widest, Names(names_used(body).union(assigned(body)))).body(body)
+    private = frozenset(s.name for s in statements(body) if isinstance(s, DeclareArray))
+    return _Wide(shared, private, widest, Names(names_used(body).union(assigned(body)))).body(body)
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class _Row:
 @dataclass(frozen=True)
 class _Wide:
     shared: Mapping[str, SharedArray]
+    private: frozenset[str]
     widest: int
     names: Names
 
@@ -70,15 +72,15 @@ class _Wide:
             return (self._inside(s),)
         match s.body:
             case (Assign(Reference(subscripts=(*_, Name(s.index))) as target, Reference() as value),):
-                row = self._row(s, value)
-                if row is not None and target.array not in self.shared and not _moves(target, s.index):
+                row = self._row(s, value) if target.array in self.private else None
+                if row is not None and target.type == value.type and not _moves(target, s.index):
                     return tuple(row.moves(_at(target, Int(0))))
         loads: list[Statement] = []
         rest: list[Statement] = []
         registers: dict[str, Expr] = {}
         for part in s.body:
             match part:
-                case Declare(name, ctype, Reference() as value, False):
+                case Declare(name, ctype, Reference() as value, False) if ctype == value.type:
                     row = self._row(s, value)
                     if row is not None and row.length <= _LONGEST:
                         array = self.names.new(value.array) if name in declared else name

@@ -50,8 +50,8 @@ SIDE_BY_SIDE = at("A_s", "k", plus(times(4, "thread_y"), "i"))
 
 def test_a_loop_that_fills_registers_is_a_move() -> None:
     source = at("A_s", "k", plus(plus(times(4, "thread_x"), "r"), times(64, "g")))
-    body = (unrolled("g", 2, unrolled("r", 4, Assign(at("A_v", "g", "r"), source))),)
-    (outer,) = read_wide(body, tile(16, 128), 16)
+    fill = unrolled("g", 2, unrolled("r", 4, Assign(at("A_v", "g", "r"), source)))
+    _, outer = read_wide((DeclareArray("A_v", "float", (2, 4)), fill), tile(16, 128), 16)
     assert isinstance(outer, For)
     (move,) = outer.body
     first = at("A_s", "k", plus(times(4, "thread_x"), times(64, "g")))
@@ -107,6 +107,22 @@ def test_widths(
 def test_what_stays(read: Reference, count: int, extents: tuple[int, ...], widest: int) -> None:
     body = values(read, count)
     assert read_wide(body, tile(*extents), widest) == body
+
+
+@pytest.mark.parametrize(
+    "target",
+    [at("B", "g", "r"), at("A_v", "g", "r", ctype="double"), at("A_v", "r", "r"), at("A_v", "r", "g")],
+    ids=["memory", "another type", "a diagonal", "apart"],
+)
+def test_what_registers_are_not_filled_with(target: Reference) -> None:
+    fill = unrolled("g", 4, unrolled("r", 4, Assign(target, at("A_s", "g", "r"))))
+    body = (DeclareArray("A_v", target.type, (4, 4)), fill)
+    assert read_wide(body, tile(16, 64), 16) == body
+
+
+def test_values_of_another_type_are_converted_one_by_one() -> None:
+    loop = unrolled("i", 4, Declare("A_v", "double", SIDE_BY_SIDE), Assign(at("C_r", "i"), Name("A_v")))
+    assert read_wide((loop,), tile(16, 64), 16) == (loop,)
 
 
 def test_what_the_loop_writes_is_not_read_before_it() -> None:
