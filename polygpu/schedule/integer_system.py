@@ -23,9 +23,7 @@ Vector: TypeAlias = tuple[int, ...]
 Sparse: TypeAlias = dict[int, int]  # what is not zero, by its column
 
 OPERATIONS = 5_000  # steps of isl for one call, a second where it is hard; known kernels need less than 2000
-_APART = (
-    100  # columns of a system whose steps may take a hundredth of a second each: a copy does them, in time
-)
+_APART = 100  # columns of a system that a copy solves, in time: a step may take a hundredth of a second
 _WIDE = 150  # columns of a system that isl may search for hours, with the same steps; known kernels: 138
 _FEWEST = 1_500  # steps where a system is wide, whose steps take longer; what has no solution shows in 1000
 _SECONDS = 1.0

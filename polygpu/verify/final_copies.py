@@ -59,8 +59,10 @@ def with_final_copies(p: Polyhedra, region: Region) -> Polyhedra:
             writes = _writes(p, array, _stored_with(region, kernels[kernel]))
             space = statement_space(p.parameters, name, _elements(writes))
             copied = _copied(space, writes, list(_tests(region.body, kernel)))
-            meant = {k: _passing(p, copied.params(), _tests(region.body, k)) for k in later}
-            top = _top(p, array, copied, [(later[k], sizes) for k, sizes in meant.items()])
+            sizes = copied.params()
+            tests = {k: _tests(region.body, k) if launched.count(k) == 1 else iter(()) for k in later}
+            meant = [(later[k], _passing(p, sizes, around)) for k, around in tests.items()]
+            top = _top(p, array, copied, meant)
             copy = _final_copy(p, array, top, writes, copied)
             p = replace(p, statements=(*(_moved(s, top) for s in p.statements), copy))
     return p
