@@ -197,7 +197,7 @@ def _attended(grid: Grid, nest: Nest, count: int, device: Device, asked: Wanted)
     one = replace(plain(grid.p, single, grid.outer), name=grid.name, registers=grid.registers)
     chosen = Tiling([(count, 1, 1)], count, buffering(classify(one), 1, device))
     made = _tiled(one, chosen, device, replace(asked, nest=single, decisions=others))
-    return replace(apart(made), unroll=_ROW) if any(tiles for _, tiles in made.boxes) else None
+    return replace(made, unroll=_ROW) if any(tiles for _, tiles in made.boxes) else None
 
 
 def _in_time(
@@ -274,7 +274,8 @@ def _tiled(grid: Grid, t: Tiling, device: Device, asked: Wanted) -> Grid:
     axes = attended(staged, t.attending, device, asked)
     held = hold(replace(grid, axes=axes), asked)  # of the nest as it is: what is staged is none of it
     staged = replace(staged, axes=axes)
-    return held.apply(_made(staged, _scale(staged, asked), device, asked, "scale"))
+    made = held.apply(_made(staged, _scale(staged, asked), device, asked, "scale"))
+    return apart(made) if made.attending else made
 
 
 def _anchored(grid: Grid) -> Grid:
