@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import replace
 from functools import reduce
 from typing import TypeAlias
@@ -33,7 +33,7 @@ from polygpu.model.kernel import (
     Statement,
     While,
 )
-from polygpu.model.kernel_walk import bodies, reads, touched, written
+from polygpu.model.kernel_walk import bodies, reads, statements, touched, written
 from polygpu.model.rewrite import names_in, reads_memory, references
 from polygpu.model.scop import Access, Store
 from polygpu.support.isl_idioms import D
@@ -81,26 +81,34 @@ def _top(p: Polyhedra, array: str, copied: isl.Set, later: list[tuple[Kernel, is
     """The place of a copy at the top of the source's order: before what `later` kernels do with it, for the
     sizes with which they are launched where it is made.
     """
-    sites = {site for k, sizes in later for site in _sites(p, k.body, array, sizes)}
+    sites = {site for k, sizes in later for site in _sites(p, k.body, {array, *_tiles(k.body, array)}, sizes)}
     names = {n for k, _ in later if array in set.union(*touched(k.body)) for n in _statements(k.body)}
     mine = (s for s in p.statements if s.name in names and not s.schedule.is_empty())
     elements = copied.reset_tuple_id()
     return min((_place(s) for s in mine if _uses(s, array, elements, sites)), default=p.positions)
 
 
-def _sites(p: Polyhedra, body: tuple[Statement, ...], array: str, sizes: isl.Set) -> Iterator[int]:
-    """Those of accesses to an array for some of the `sizes`, -1: any; others in the source may go to
+def _tiles(body: tuple[Statement, ...], array: str) -> Iterator[str]:
+    """The arrays that elements of `array` are copied to, each for accesses of many sites."""
+    for s in statements(body):
+        target = written(s)
+        if isinstance(target, Reference) and array in (r.array for e in reads(s) for r in references(e)):
+            yield target.array
+
+
+def _sites(p: Polyhedra, body: tuple[Statement, ...], arrays: Set[str], sizes: isl.Set) -> Iterator[int]:
+    """Those of accesses to the `arrays` for some of the `sizes`, -1: any; others in the source may go to
     temporaries here.
     """
     for s in body if not sizes.is_empty() else ():
         target = written(s)
         own = [target] if isinstance(target, Reference) else []
         mine = (*own, *(r for e in reads(s) for r in references(e)))
-        yield from (r.site for r in mine if r.array == array)
+        yield from (r.site for r in mine if r.array in arrays)
         holds = _holds(p, s.test) if isinstance(s, If) else None
         for k, inner in enumerate(bodies(s)):
             left = sizes if holds is None else sizes.subtract(holds) if k else sizes.intersect(holds)
-            yield from _sites(p, inner, array, left)
+            yield from _sites(p, inner, arrays, left)
 
 
 def _passing(p: Polyhedra, sizes: isl.Set, tests: Iterator[Expr]) -> isl.Set:
