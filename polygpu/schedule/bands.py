@@ -76,7 +76,7 @@ def _schedule(
     end = steps() + seconds * STEPS_A_SECOND
     most = _SMALL if _has_parameters(domain) and not _has_floors(domain, validity) else _TINY
     limit = seconds if _size(domain, validity) > most else inf
-    if limit < inf and not _has_parameters(domain):
+    if limit < inf:
 
         def wider() -> isl.ScheduleConstraints:
             both = _unbounded(validity, domain), _unbounded(proximity, domain)
