@@ -21,6 +21,7 @@ from polygpu.pipeline import Choose
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 if TYPE_CHECKING:
+    from polygpu.verify.certificate import Certifying
     from polygpu.verify.verdict import Certificate
 
 
@@ -45,19 +46,23 @@ def compile_certified(path: str, options: Options) -> Compilation:
     """
     if options.certify == "off":
         return compile_chosen(path, options)
-    from polygpu.verify.certificate import (  # noqa: PLC0415 - a seventh of all there is to import
-        certify_steadily,
-    )
+    from polygpu.verify.certificate import Certifying  # noqa: PLC0415 - a seventh of all there is to import
 
+    certifying = Certifying(quick=options.certify == "quick")
+    try:
+        return _certified(path, options, certifying)
+    finally:
+        certifying.beside.end()
+
+
+def _certified(path: str, options: Options, certifying: Certifying) -> Compilation:
     file, decisions = opened(path, options), pipeline.decisions_of(options)
     care = dict(options.care)
     warnings: list[Diagnostic] = []
     known: dict[str, Certificate] = {}
     while True:
-        made = file.realise(decisions, care)
-        new = [r for r in made.regions if r.scop.name not in known]
-        found = certify_steadily(new, quick=options.certify == "quick")
-        known.update(zip((r.scop.name for r in new), found, strict=True))
+        made = file.realise(decisions, care, lambda r: None if r.scop.name in known else certifying.begin(r))
+        known.update(certifying.of([r for r in made.regions if r.scop.name not in known]))
         refuted = [r for r in made.regions if known[r.scop.name].failures]
         if not refuted:
             certificates = tuple(known[r.scop.name] for r in made.regions)

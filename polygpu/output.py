@@ -17,7 +17,7 @@ from polygpu.model.device import Device
 from polygpu.model.kernel import Unit
 from polygpu.model.scop import Scop
 from polygpu.offload.joined import joined
-from polygpu.offload.offers import offers, settled, varies, without_parts
+from polygpu.offload.offers import offer, offers, settled, varies, without_parts
 from polygpu.printing import dialects, uses
 from polygpu.printing.calls import default_device, emit, emit_original
 from polygpu.support.dataclass import dataclass
@@ -59,8 +59,7 @@ class Output:
         make = partial(put_in_spaces, (r.region for r in kept), self.device, asked)
         spaced = self.passes.run("spaces", make)
         placed = (r.with_kernels(region) for r, region in zip(kept, spaced.regions, strict=True))
-        join = partial(joined, device=self.device, stated=self.typical, rule=self.options.level > 0)
-        regions = self.passes.run("join", lambda: tuple(map(join, placed)))
+        regions = self.passes.run("join", lambda: tuple(map(self.joined, placed)))
         stem = self.path.rsplit("/", 1)[-1].removesuffix(".c")
         stays = self.passes.run("keep", lambda: self._kept(lifted, regions))
         unit = Unit(self.path, stem, tuple(r.region for r in regions), bool(stays), stays.regions, stays.maps)
@@ -91,6 +90,17 @@ class Output:
             tuple(self.passes.seconds.items()),
             scopes=stays.scopes,
         )
+
+    def joined(self, r: CompiledRegion) -> CompiledRegion:
+        return joined(r, self.device, self.typical, rule=self.options.level > 0)
+
+    def is_kept(self, r: CompiledRegion, lifted: Lifted) -> bool:
+        """Whether it is known of a region by itself that it goes to the device."""
+        if lifted.detected and not remarks.has_parallelism(r):
+            return False
+        if self.options.offload != "auto" or _is_marked(r.scop, lifted):
+            return True
+        return offer(r, self.device, self.typical).faster != "never"
 
     def _kept(self, lifted: Lifted, regions: tuple[CompiledRegion, ...]) -> Kept:
         return Kept() if self.options.offload == "never" else lifted.kept([r.scop for r in regions])

@@ -73,11 +73,20 @@ class File:
         self.values = parse_assumptions(self.options.assume)
         self.typical = parse_assumptions(self.options.assume_typical)
 
-    def realise(self, decisions: tuple[Decision, ...], care: Mapping[str, int]) -> Compilation:
+    def realise(
+        self,
+        decisions: tuple[Decision, ...],
+        care: Mapping[str, int],
+        ready: Callable[[CompiledRegion], None] = lambda _: None,
+    ) -> Compilation:
         """Raises Diagnosed for errors in the file or in the options.
 
         Loops that nobody marked stay on the host if they cannot be compiled, alone or with their neighbours.
+
+        `ready` is told of regions before all are compiled, as they are then but for what there is to say of
+        them together.
         """
+        output = Output(self.path, self.options, self.device, self.typical, self.passes)
         while True:
             lifted = self.lifted = self.lifted or self.passes.run("front end", self._lift)
             taken = (*ranked(decided(lifted)), *decisions)
@@ -86,13 +95,14 @@ class File:
             for scop in lifted.scops if self.options.offload != "never" else ():
                 try:
                     compiled.append(self._region(scop, taken, care.get(scop.name, 0)))
+                    if len(lifted.scops) > 1 and output.is_kept(compiled[-1], lifted):
+                        ready(output.joined(compiled[-1]))
                 except Diagnosed as problem:
                     first = problem.diagnostics[0]
                     if not lifted.detected or first.id not in _ABOUT_LOOPS:
                         raise
                     self.vetoed[scop.start, scop.end] = first
             if len(self.vetoed) == known:
-                output = Output(self.path, self.options, self.device, self.typical, self.passes)
                 return output.written(lifted, tuple(compiled), taken, care)
             self.again, self.lifted = lifted.again, None
 

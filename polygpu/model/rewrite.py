@@ -90,7 +90,7 @@ def reads_memory(expr: Expr) -> bool:
 
 def scalars_in(*exprs: Expr) -> frozenset[str]:
     """Names of scalars, those in subscripts included."""
-    return frozenset().union(*map(_scalars, exprs))
+    return frozenset().union(*map(_scalars, exprs)) if len(exprs) != 1 else _scalars(exprs[0])
 
 
 def names_in(*exprs: Expr) -> frozenset[str]:

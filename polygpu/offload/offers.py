@@ -22,8 +22,10 @@ from polygpu.offload.typical import STEPS, scaled, typical
 from polygpu.perf.lanes import uniform
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnostic
+from polygpu.support.recent import Recent, Same
 
 _HALVINGS = 6  # of the ratio 2 between two scales of sizes: 1 %
+_OFFERS: Recent[Offer] = Recent(64)
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,12 @@ def _without_ends(length: Expr) -> Expr:
     return length
 
 
+def offer(r: CompiledRegion, device: Device, stated: Mapping[str, int]) -> Offer:
+    """Of a region by itself."""
+    key = Same(r), Same(device), *sorted(stated.items())
+    return _OFFERS.get(key, lambda: Offer(r, device, _renamed(r, stated)))
+
+
 def offers(
     regions: Iterable[CompiledRegion],
     device: Device,
@@ -133,7 +141,7 @@ def offers(
 
     Arrays stay on the device between the regions of a scope if all of these run there.
     """
-    found = {r.scop.name: Offer(r, device, _renamed(r, stated)) for r in regions}
+    found = {r.scop.name: offer(r, device, stated) for r in regions}
     for scope in scopes:
         together = [found[name] for name in sorted(scope.regions & found.keys())]
         stored = {b.type for o in together for b in o.region.region.buffers if b.copy_out}

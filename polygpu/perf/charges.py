@@ -391,6 +391,8 @@ class _Loads:
 
     def named(self, expr: Expr) -> Expr:
         """`expr` with names for what it loads."""
+        if not reads_memory(expr):
+            return expr
         match expr:
             case Reference():
                 return self._load(expr)

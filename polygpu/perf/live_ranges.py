@@ -20,7 +20,7 @@ from polygpu.model.expr import SIZES, Expr, Int, Name, Reference
 from polygpu.model.kernel import Assign, Declare, DeclareArray, For, If, Kernel, Statement, While
 from polygpu.model.kernel_walk import operands, statements, written
 from polygpu.model.linear import linear
-from polygpu.model.rewrite import children, names_in, reads_memory, references
+from polygpu.model.rewrite import children, names_in, reads_memory, references, scalars_in
 from polygpu.perf.elements import element
 from polygpu.support.dataclass import dataclass
 from polygpu.support.recent import Recent, Same
@@ -241,9 +241,10 @@ class _Liveness:
 
     def names(self, expr: Expr, looped: bool) -> Iterator[str]:
         """Names whose values `expr` needs; in a loop, a stream stands for those of subscripts."""
+        if not reads_memory(expr):
+            yield from scalars_in(expr)
+            return
         match expr:
-            case Name():
-                yield expr.name
             case Reference() if expr.array in self.arrays and looped:
                 return
             case Reference() if expr.array in self.private:

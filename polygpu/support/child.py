@@ -328,6 +328,10 @@ class _Row(Generic[T]):
         self.found.close()
         return _is_late(self.copy.end())
 
+    def has_answered(self) -> bool:
+        """Whether there is a part of an answer, or the end of the copy."""
+        return bool(select.select([self.found], [], [], 0)[0])
+
     def next(self) -> T | Lost:
         self.works.popleft()
         try:
@@ -339,6 +343,52 @@ class _Row(Generic[T]):
         if isinstance(made, _Raised):
             raise made.error from _InChildError(made.text)
         return made
+
+
+class Beside(Generic[T]):
+    """Works, by names, that copies of this process do while it goes on itself: on all processors but one."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[str, Work[T]] = {}
+        self.running: dict[str, _Row[T]] = {}
+        self.found: dict[str, T | Lost] = {}
+
+    def begin(self, name: str, work: Work[T]) -> None:
+        """The work, or one that waits for longer, where a processor is free; `name` may have had another."""
+        self.drop(name)
+        self.waiting[name] = work
+        for other in [n for n, row in self.running.items() if row.has_answered()]:
+            self._end(other)
+        while self.waiting and len(self.running) < processors() - 1:
+            first = next(iter(self.waiting))
+            self.running[first] = _Row(deque([self.waiting.pop(first)]))
+
+    def has_begun(self, name: str) -> bool:
+        return name in self.running or name in self.found
+
+    def wait(self, name: str) -> T | Lost:
+        """What the work that has begun returns. Raises what that raises."""
+        if name in self.running:
+            self._end(name)
+        return self.found.pop(name)
+
+    def end(self) -> None:
+        """Drops all that goes on."""
+        for name in [*self.running]:
+            self.drop(name)
+
+    def _end(self, name: str) -> None:
+        row = self.running.pop(name)
+        try:
+            self.found[name] = row.next()
+        finally:
+            row.end()
+
+    def drop(self, name: str) -> None:
+        self.found.pop(name, None)
+        self.waiting.pop(name, None)
+        if name in self.running:
+            self.running.pop(name).end()
 
 
 def _all_of(works: Sequence[Work[T]], out: IO[bytes]) -> None:

@@ -287,11 +287,12 @@ def has_strides(item: isl.Map | isl.Set, least: int) -> bool:
     parts: list[isl.BasicMap | isl.BasicSet] = []
     (item.foreach_basic_set if isinstance(item, isl.Set) else item.foreach_basic_map)(parts.append)
     return any(
-        not (factor := c.get_coefficient_val(kind, k)).is_zero() and abs(factor.to_python()) >= least
+        abs(c.get_coefficient_val(kind, k).to_python()) >= least
         for b in parts
         for c in b.get_constraints()
         for kind in kinds
-        for k in range(b.dim(kind))
+        if c.involves_dims(kind, 0, count := b.dim(kind))
+        for k in range(count)
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import ChainMap, Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import partial
 from itertools import chain
 from typing import TypeAlias
@@ -18,7 +18,7 @@ from polygpu.analysis.names import with_free_names
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.kernel import Region
-from polygpu.support.child import Lost, apart, processors
+from polygpu.support.child import Beside, Lost, apart, processors
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import STEPS_A_SECOND, TooLongError, common, hurried, set_options, slow, steps
 from polygpu.verify.barriers import check_barriers
@@ -229,13 +229,48 @@ def certify(region: CompiledRegion, budget: float = 60.0, reassociated: Collecti
     return made
 
 
-def certify_steadily(regions: Sequence[CompiledRegion], quick: bool) -> Iterator[Certificate]:
-    """The same of each, as far as a number of steps of isl goes, so that a source has the same certificates
-    anywhere, but where each step is many times as long as others are.
+@dataclass
+class Certifying:
+    """Certificates of a file's regions, each as far as a number of steps of isl goes, so that a source has
+    the same ones anywhere, but where each step is many times as long as others are.
 
-    A `quick` one decides of values, dependences and instances what is decided soon.
+    `quick` ones decide of values, dependences and instances what is decided soon. Those of the first regions
+    are made beside this process, which goes on to compile others.
     """
-    return _watched([(region, _steady(region, quick)) for region in regions], ())
+
+    quick: bool
+    beside: Beside[Certificate] = field(default_factory=Beside)
+    begun: dict[str, CompiledRegion] = field(default_factory=dict)
+
+    def begin(self, region: CompiledRegion) -> None:
+        name, budget = region.scop.name, _steady(region, self.quick)
+        if name not in self.begun or not _are_alike(region, self.begun[name]):
+            self.begun[name] = region
+            work = partial(_certified, region, budget, (), processors() // 2)
+            self.beside.begin(name, (work, _patience(budget)))
+
+    def of(self, regions: Sequence[CompiledRegion]) -> dict[str, Certificate]:
+        """By the names of regions."""
+        ready = {n for r in regions if self._is_begun(r) and self.beside.has_begun(n := r.scop.name)}
+        left = [r for r in regions if r.scop.name not in ready]
+        made = _watched([(r, _steady(r, self.quick)) for r in left], ())
+        found = {r.scop.name: certificate for r, certificate in zip(left, made, strict=True)}
+        for r in regions:
+            if r.scop.name in ready:
+                found[r.scop.name] = _with_proofs(_known(self.beside.wait(r.scop.name)), r.region)
+            self.beside.drop(r.scop.name)
+            self.begun.pop(r.scop.name, None)
+        return found
+
+    def _is_begun(self, region: CompiledRegion) -> bool:
+        """Whether what was begun is what a region is in the end, with what is known of others."""
+        begun = self.begun.get(region.scop.name)
+        return begun is not None and _are_alike(region, begun)
+
+
+def _are_alike(one: CompiledRegion, two: CompiledRegion) -> bool:
+    same = one.prepared is two.prepared and one.conditions == two.conditions and one.asked == two.asked
+    return same and one.region == two.region
 
 
 def _steady(region: CompiledRegion, quick: bool) -> Budget:

@@ -16,7 +16,7 @@ import pytest
 from polygpu.compilation import Options
 from polygpu.compiler import compile_chosen
 from polygpu.support import child
-from polygpu.support.child import Lost, apart, dismiss, in_child, in_helper, patience
+from polygpu.support.child import Beside, Lost, apart, dismiss, in_child, in_helper, patience
 from polygpu.support.isl_idioms import STEPS_A_SECOND, TooLongError, bounded, spent, steps
 from polygpu.verify import certificate
 from polygpu.verify.certificate import certify
@@ -237,6 +237,58 @@ def test_what_work_apart_raises_is_raised_here_with_its_place() -> None:
     with pytest.raises(ZeroDivisionError, match="nothing") as raised:
         list(apart([(fail, 1.0)]))
     assert "in fail" in str(raised.value.__cause__)
+
+
+@pytest.mark.usefixtures("copied")
+def test_works_go_on_beside_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child, "processors", lambda: 3)
+    beside: Beside[int] = Beside()
+    parts = {name: os.pipe() for name in "abcd"}
+
+    def waits(name: str) -> int:
+        """Says so, and ends when it is told to."""
+        return int(os.read(parts[name][0], 1))
+
+    def tell(name: str, answer: bytes) -> None:
+        os.write(parts[name][1], answer)
+        while name in beside.running and not beside.running[name].has_answered():
+            time.sleep(0.01)
+
+    for name in "abcd":
+        beside.begin(name, (partial(waits, name), 60))
+    assert [*beside.running] == ["a", "b"]  # on all processors but one
+    assert [name for name in "abcd" if beside.has_begun(name)] == ["a", "b"]
+    tell("b", b"2")
+    beside.begin("d", (partial(int, 4), 60))  # in the place of what waited; "c" has waited longer
+    assert [*beside.running] == ["a", "c"] and [*beside.waiting] == ["d"]
+    tell("a", b"1")
+    assert (beside.wait("a"), beside.wait("b")) == (1, 2)
+    assert not beside.has_begun("b")
+    beside.begin("e", (partial(int, 5), 60))
+    assert [*beside.running] == ["c", "d"]
+    running = [row.copy.child for row in beside.running.values()]
+    beside.end()
+    assert not beside.running
+    for process in running:
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
+
+
+@pytest.mark.usefixtures("copied")
+def test_what_is_lost_or_raised_beside_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child, "processors", lambda: 3)
+    beside: Beside[object] = Beside()
+
+    def fail() -> int:
+        raise ZeroDivisionError("nothing")
+
+    beside.begin("crash", (partial(int, 1), 60))  # which another work takes the name of
+    beside.begin("crash", (lambda: os.kill(os.getpid(), signal.SIGSEGV), 60))
+    beside.begin("fail", (fail, 60))
+    assert beside.wait("crash") == Lost("its process crashed")
+    with pytest.raises(ZeroDivisionError, match="nothing"):
+        beside.wait("fail")
+    assert not beside.running
 
 
 @pytest.mark.usefixtures("copied")

@@ -122,6 +122,35 @@ def test_the_same_source_has_the_same_certificate(monkeypatch: pytest.MonkeyPatc
     assert proofs("file.c") == first
 
 
+def test_certificates_are_the_same_beside_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And those of regions that change with what is known of others are of these."""
+    text = "".join(
+        f"void f{k}(int n, float x[n], const float y[restrict n]) {{\n#pragma scop\n"
+        f"for (int i = {k}; i < n; i++) x[i] = {k} * y[i];\n#pragma endscop\n}}\n"
+        for k in range(3)
+    )
+    Path("file.c").write_text(text)
+    begun: list[str] = []
+
+    def facts(processors: int, *decisions: str) -> Any:
+        for module in (certificate, child):
+            monkeypatch.setattr(module, "processors", lambda: processors)
+        made = polygpu.compile("file.c", device="8800gtx", decisions=decisions)
+        return [c.facts for c in made.certificates]
+
+    def begin(self: child.Beside[object], name: str, work: child.Work[object]) -> None:
+        begun.append(name)
+        usual(self, name, work)
+
+    usual = child.Beside.begin
+    monkeypatch.setattr(child.Beside, "begin", begin)
+    first = facts(1)
+    assert len(first) == 3 and all(fact.verdict == "proved" for facts in first for fact in facts)
+    begun.clear()
+    assert facts(3) == first and len(begun) == 3
+    assert facts(3, "texture(y)") == facts(1, "texture(y)")
+
+
 def test_what_is_proved_is_said(capfd: pytest.CaptureFixture[str]) -> None:
     assert written(TRIANGLE, "-v")[0] == 0
     assert "polygpu: polygpu_triangle_0: proved dependences, barriers, values" in capfd.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import field, replace
@@ -52,7 +53,7 @@ def _followed(body: Any, first: Any, scope: Scope) -> _Path:
 
     def plain(name: str, node: Any) -> bool:
         """Whether an int of the function, the only one of its name, holds just that int."""
-        declared = sum(isinstance(inner, c_ast.Decl) and inner.name == name for inner in nodes(body))
+        declared = _declared(body)[name]
         match scope.find(name), scope.constant(node):
             case Variable(type=Basic("int"), place="local" | "parameter" as place), Constant(type="int"):
                 return declared == (place == "local") and not address_kept(body, name)
@@ -62,6 +63,12 @@ def _followed(body: Any, first: Any, scope: Scope) -> _Path:
     if not mentions(body, INLINE_ASSEMBLY):
         path.follow(body)
     return path
+
+
+@remembered
+def _declared(body: Any) -> Counter[str]:
+    """How often a function declares its names."""
+    return Counter(inner.name for inner in nodes(body) if isinstance(inner, c_ast.Decl))
 
 
 _ARITHMETIC = (c_ast.ID, c_ast.Constant, c_ast.UnaryOp, c_ast.BinaryOp, c_ast.TernaryOp)
