@@ -38,16 +38,29 @@ from polygpu.model.rewrite import names_in, reads_memory, references
 from polygpu.model.scop import Access, Store
 from polygpu.support.isl_idioms import D
 
+_PLACES = 8  # for one copy, of which each may take a certificate
+
 Writes: TypeAlias = list[tuple[PolyStatement, PolyAccess]]
 
 
-def with_final_copies(p: Polyhedra, region: Region) -> Polyhedra:
+def with_final_copies(p: Polyhedra, region: Region) -> Iterator[Polyhedra]:
     """`p` with `a[e] = a[e]` for arrays whose final values the region copies from a temporary.
 
     Such a copy changes nothing in the source, wherever it stands and whatever it copies, so that the
     generated one can be held against it: it is there for the sizes for which the host launches the kernel,
     after what is launched before that and of what this wrote, as far as the order of the source has it so.
+    Other places for one of the copies follow, the nearest first.
     """
+    likely: dict[str, int] = {}
+    yield _with(p, region, likely)
+    places = {p.positions, *(_place(s) for s in p.statements if not s.schedule.is_empty())}
+    for name, top in likely.items():
+        for other in sorted(places - {top}, key=lambda place: (abs(place - top), place))[:_PLACES]:
+            yield _with(p, region, likely | {name: other})
+
+
+def _with(p: Polyhedra, region: Region, tops: dict[str, int]) -> Polyhedra:
+    """`p` with the copies, those without a place in `tops` at the likeliest one, which goes there."""
     known = {s.name for s in p.statements}
     launched = list(_launched(region.body))
     kernels = {k.name: k for k in region.kernels}
@@ -62,7 +75,7 @@ def with_final_copies(p: Polyhedra, region: Region) -> Polyhedra:
             sizes = copied.params()
             tests = {k: _tests(region.body, k) if launched.count(k) == 1 else iter(()) for k in later}
             meant = [(later[k], _passing(p, sizes, around)) for k, around in tests.items()]
-            top = _top(p, array, copied, meant)
+            top = tops.setdefault(name, _top(p, array, copied, meant))
             copy = _final_copy(p, array, top, writes, copied)
             p = replace(p, statements=(*(_moved(s, top) for s in p.statements), copy))
     return p

@@ -1,0 +1,71 @@
+"""Copies of final values, which change nothing in the source: the certificate may see them anywhere there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from polygpu.compilation import Options
+from polygpu.compiler import compile_chosen
+from polygpu.lower.realise import CompiledRegion
+from polygpu.model.expr import Binary, Int, Reference
+from polygpu.model.kernel import Assign, Statement
+from polygpu.model.kernel_walk import map_statements
+from polygpu.model.rewrite import rewrite
+from polygpu.verify import final_copies
+from polygpu.verify.certificate import certify
+
+STENCIL = """
+void f(int n, float a[n], float b[n], float c[n]) {
+#pragma scop
+for (int t = 0; t < 8; t++) {
+    for (int i = 1; i < n - 1; i++) b[i] = a[i - 1] + a[i] + a[i + 1];
+    for (int i = 1; i < n - 1; i++) a[i] = b[i - 1] + b[i] + b[i + 1];
+}
+for (int i = 0; i < n; i++) c[i] = a[n - 1 - i];
+for (int i = 0; i < n; i++) b[i] = 2 * c[n - 1 - i];
+#pragma endscop
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def region(tmp_path_factory: pytest.TempPathFactory) -> CompiledRegion:
+    source = tmp_path_factory.mktemp("stencil") / "f.c"
+    source.write_text(STENCIL)
+    (found,) = compile_chosen(str(source), Options(target="cuda", device="h100")).regions
+    return found
+
+
+def copies(region: CompiledRegion) -> list[str]:
+    return [o for k in region.region.kernels for o in final_copies._statements(k.body) if o.startswith("F_")]
+
+
+@pytest.mark.parametrize("place", [None, 0, 1, 2, 3])
+def test_a_copy_may_be_expected_anywhere(
+    region: CompiledRegion, place: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if place is not None:
+        monkeypatch.setattr(final_copies, "_top", lambda *_: place)
+    assert copies(region)
+    assert certify(region).holds
+
+
+def test_a_wrong_copy_is_refuted_wherever_it_is_expected(region: CompiledRegion) -> None:
+    def later(s: Statement) -> Statement:
+        if not (isinstance(s, Assign) and s.origin is not None and s.origin.statement.startswith("F_")):
+            return s
+
+        def next_one(expr: object) -> Reference | None:
+            if not isinstance(expr, Reference):
+                return None
+            *others, last = expr.subscripts
+            return replace(expr, subscripts=(*others, Binary("-", last, Int(1))))
+
+        return replace(s, value=rewrite(s.value, next_one))
+
+    kernels = tuple(replace(k, body=map_statements(k.body, later)) for k in region.region.kernels)
+    wrong = replace(region, region=replace(region.region, kernels=kernels))
+    assert kernels != region.region.kernels
+    assert certify(wrong).failures
