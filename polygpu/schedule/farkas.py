@@ -13,7 +13,15 @@ from functools import cached_property
 
 import islpy as isl
 
-from polygpu.schedule.integer_system import OPERATIONS, Constraint, IntegerSystem, Vector, eliminate, limited
+from polygpu.schedule.integer_system import (
+    OPERATIONS,
+    Constraint,
+    IntegerSystem,
+    Sparse,
+    Vector,
+    eliminated,
+    limited,
+)
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, basic_maps, maps, tuple_name
 from polygpu.support.recent import Recent
@@ -57,12 +65,16 @@ class Layout:
         return starts
 
     @cached_property
+    def dimensions(self) -> dict[str, int]:
+        return dict(zip(self.names, self.depths, strict=True))
+
+    @cached_property
     def width(self) -> int:
         return sum(self.depths) + len(self.names) * (self.params + 1)
 
     def iterators(self, name: str) -> range:
         start = self.starts[name]
-        return range(start, start + self.depths[self.names.index(name)])
+        return range(start, start + self.dimensions[name])
 
     def parameters(self, name: str) -> range:
         stop = self.iterators(name).stop
@@ -75,20 +87,19 @@ class Layout:
         """The terms of u_name . direction."""
         return {k: d for k, d in zip(self.iterators(name), direction, strict=True) if d}
 
-    def distance(self, cone: Cone, generator: Vector) -> list[int]:
-        """The row of phi_target(y) - phi_source(x) at a generator of `cone`."""
-        row = [0] * self.width
-        split = 1 + self.params + len(self.iterators(cone.source))
+    def distance(self, cone: Cone, generator: Vector) -> Sparse:
+        """The terms of phi_target(y) - phi_source(x) at a generator of `cone`."""
+        terms: dict[int, int] = {}
+        split = 1 + self.params + self.dimensions[cone.source]
+        alike = (*generator[1 : 1 + self.params], generator[0])
         for name, sign, point in (
             (cone.source, -1, generator[1 + self.params : split]),
             (cone.target, 1, generator[split:]),
         ):
-            at = [*self.iterators(name), *self.parameters(name), self.constant(name)]
-            for column, value in zip(
-                at, (*point, *generator[1 : 1 + self.params], generator[0]), strict=True
-            ):
-                row[column] += sign * value
-        return row
+            for column, value in enumerate((*point, *alike), self.starts[name]):
+                if value:
+                    terms[column] = terms.get(column, 0) + sign * value
+        return {column: value for column, value in terms.items() if value}
 
 
 _CONES: Recent[Cone] = Recent(_RECENT)
@@ -138,7 +149,7 @@ def _rows(matrix: isl.Mat) -> Iterable[Vector]:
 def constant_along(layout: Layout, cones: Iterable[Cone]) -> tuple[Vector, ...]:
     """Rows r with: phi has distance zero on all of every cone iff r . phi = 0 for all r."""
     rows = (layout.distance(c, generator) for c in cones for generator in c.generators)
-    return eliminate(rows)[0]
+    return eliminated(rows, layout.width)[0]
 
 
 def schedule_objectives(
@@ -172,12 +183,11 @@ def carrying_system(layout: Layout, cones: Sequence[Cone]) -> IntegerSystem:
 def _carrying(layout: Layout, piece: Cone, slack: int) -> Iterable[Constraint]:
     yield Constraint({slack: -1}, 1)
     for generator in piece.rays:
-        terms = {k: value for k, value in enumerate(layout.distance(piece, generator)) if value}
+        terms = layout.distance(piece, generator)
         # distance - (1 - slack) at a vertex, scaled like the vertex; a ray has factor 0
         yield Constraint(terms | {slack: generator[0]}, -generator[0])
     for generator in piece.lines:
-        row = layout.distance(piece, generator)
-        yield Constraint({k: value for k, value in enumerate(row) if value}, equality=True)
+        yield Constraint(layout.distance(piece, generator), equality=True)
 
 
 def time_rows(

@@ -27,7 +27,7 @@ _APART = 100  # columns of a system that a copy solves, in time: a step may take
 _WIDE = 150  # columns of a system that isl may search for hours, with the same steps; known kernels: 138
 _FEWEST = 1_500  # steps where a system is wide, whose steps take longer; what has no solution shows in 1000
 _SECONDS = 1.0
-_LARGE = 2_000_000  # coefficients: isl reads them for seconds, without counting steps; known kernels: 13,000
+_LARGE = 400_000  # coefficients: of systems with more, none was solved in time; known kernels: 13,000
 _MINIMA: Recent[Vector | None] = Recent(64)  # regions and orders of their statements ask for the same ones
 
 
@@ -61,9 +61,15 @@ def eliminate(rows: Iterable[Sequence[int]]) -> tuple[tuple[Vector, ...], tuple[
     Pivots are positive and need not be 1; every other row is zero in a pivot's column.
     """
     distinct = dict.fromkeys(map(tuple, rows))
+    width = max(map(len, distinct), default=0)
+    return eliminated(({k: a for k, a in enumerate(row) if a} for row in distinct), width)
+
+
+def eliminated(rows: Iterable[Sparse], width: int) -> tuple[tuple[Vector, ...], tuple[int, ...]]:
+    """The same of rows of which only the entries that are not 0 are said."""
     found: dict[int, Sparse] = {}  # by the first column of each
-    for dense in distinct:
-        left = _primitive({k: a for k, a in enumerate(dense) if a})
+    for row in {frozenset(row.items()): row for row in rows}.values():
+        left = _primitive(row)
         while left:
             column = min(left)
             if column not in found:
@@ -76,7 +82,6 @@ def eliminate(rows: Iterable[Sequence[int]]) -> tuple[tuple[Vector, ...], tuple[
         for column in [k for k in row if k != pivot and k in found]:
             row = _cleared(row, found[column], column)
         found[pivot] = row if row[pivot] > 0 else {k: -a for k, a in row.items()}
-    width = max(map(len, distinct), default=0)
     return tuple(tuple(map(found[p].get, range(width), repeat(0))) for p in pivots), pivots
 
 
@@ -276,6 +281,7 @@ class IntegerSystem:
     def _with(self, lines: Sequence[str]) -> IntegerSystem:
         if len(lines) * self._columns > _LARGE:
             raise OperationsExceededError
+        lines = [*dict.fromkeys(lines)]  # pieces of a dependence have many in common
         # of all ways to hand isl a hundred constraints, PolyLib's matrix text is the fastest
         text = f"{len(lines)} {self._columns + 2}\n" + "\n".join(lines) + "\n"
         return replace(self, points=isl.BasicSet(text), lines=tuple(lines))

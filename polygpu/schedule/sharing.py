@@ -55,12 +55,14 @@ from polygpu.schedule.tree import (
 from polygpu.support.child import patience
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, c_name, coalesced
+from polygpu.support.recent import Recent, Same
 
 FEW = 2048  # threads
 SHORT = 64  # terms that a thread adds up by itself
 LEAST, MOST = 2048, 1 << 14  # terms of a block
 BLOCKS = 2048
 _SECONDS = 5.0  # for dependences, as they take at most before a schedule is found
+_RELAXED: Recent[isl.UnionMap] = Recent(8)  # which other kernels of the same region have, too
 
 
 @dataclass
@@ -79,8 +81,9 @@ class Sharing:
     @cached_property
     def dependences(self) -> isl.UnionMap:
         """Those that are left where terms come in any order."""
+        key = Same(self.p), *((r.statement, r.array) for r in self.found)
         with patience(_SECONDS):
-            return relaxed(self.p, self.found)
+            return _RELAXED.get(key, lambda: relaxed(self.p, self.found))
 
     def host(self, host: Host, outer: tuple[Member, ...] = ()) -> Host:
         """`host` with nests whose terms are shared; itself where there are none."""

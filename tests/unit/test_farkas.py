@@ -30,7 +30,8 @@ def holds(row: tuple[int, ...]) -> bool:
 def test_a_form_is_non_negative_on_a_piece_iff_it_is_on_its_generators(row: tuple[int, ...]) -> None:
     (cone,) = dependence_cones(isl.UnionMap(TRIANGLE), ("S", "T"), ("N",))
     assert cone.lines == ()
-    assert all(dot(BOTH.distance(cone, g), row) >= 0 for g in cone.rays) == holds(row)
+    at = [sum(row[k] * a for k, a in BOTH.distance(cone, g).items()) for g in cone.rays]
+    assert (min(at) >= 0) == holds(row)
 
 
 def test_communication_free_rows_vanish_on_the_whole_piece() -> None:
@@ -49,7 +50,7 @@ def test_a_line_of_dependences_allows_both_signs() -> None:
     (cone,) = dependence_cones(isl.UnionMap("{ S[i] -> S[i+1] }"), ("S",), ())
     layout = Layout(("S",), (1,), 0)
     (direction,) = cone.lines
-    assert layout.distance(cone, direction) == [0, 0]
+    assert layout.distance(cone, direction) == {}
     assert time_rows(layout, [cone], [], {}) == ((1, 0),)
 
 
