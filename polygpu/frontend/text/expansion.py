@@ -27,6 +27,7 @@ class Expansion:
     source: Source
     clean: Clean
     again: Callable[[str], Clean] = field(compare=False, repr=False)
+    ends: dict[tuple[int, int, int], int | None] = field(default_factory=dict, compare=False, repr=False)
 
     def end(self, start: int, line: int, column: int) -> int | None:
         """The offset after the statement that starts at `start` in the source, and in the clean text at a
@@ -36,6 +37,12 @@ class Expansion:
         the source where statements may start and end, and it is preprocessed again: they come out of that
         between the tokens that stand around them in the clean text.
         """
+        place = start, line, column
+        if place not in self.ends:  # each try at a region asks again
+            self.ends[place] = self._end(*place)
+        return self.ends[place]
+
+    def _end(self, start: int, line: int, column: int) -> int | None:
         first = self._clean.offset(line, column)
         last = self._clean.statement_end(first)
         if last is None or start not in self.source.boundaries:
