@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from polygpu.analysis.assume import check_known, parse_assumptions
+from polygpu.analysis.measured import extent_of, is_unbounded
 from polygpu.frontend import FrontendOptions, HostScope
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.device import Device
 from polygpu.model.kernel import Unit
+from polygpu.model.scop import Scop
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnostic
 
@@ -55,6 +58,22 @@ class Options:
     reassociate: bool = False
     part: bool = False
     others: tuple[str, ...] = ()
+
+    def values(self) -> dict[str, int]:
+        """The stated values of parameters. Raises Diagnosed for what is none."""
+        return parse_assumptions(self.assume)
+
+    def typical(self) -> dict[str, int]:
+        """The stated typical ones. Raises Diagnosed for what is none."""
+        return parse_assumptions(self.assume_typical)
+
+    def check_known(self, scops: tuple[Scop, ...]) -> None:
+        """Raises Diagnosed for a stated value of what no region reads, or that it cannot have; extents that
+        the host measures have typical ones.
+        """
+        measured_too = {extent_of(a) for scop in scops for a in scop.arrays if is_unbounded(scop, a)}
+        typical = {name: value for name, value in self.typical().items() if name not in measured_too}
+        check_known({**self.values(), **typical}, scops)
 
     def frontend(self) -> FrontendOptions:
         return FrontendOptions(

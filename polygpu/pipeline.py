@@ -17,8 +17,6 @@ from functools import partial
 from math import inf
 from typing import TypeAlias
 
-from polygpu.analysis.assume import check_known, parse_assumptions
-from polygpu.analysis.measured import extent_of, is_unbounded, measured
 from polygpu.analysis.rewritten import rewritten, shareable
 from polygpu.analysis.straight import clustered
 from polygpu.compilation import Compilation, Options
@@ -70,8 +68,8 @@ class File:
     def __post_init__(self) -> None:
         set_options()
         self.device = device_for(self.options)
-        self.values = parse_assumptions(self.options.assume)
-        self.typical = parse_assumptions(self.options.assume_typical)
+        self.values = self.options.values()
+        self.typical = self.options.typical()
 
     def realise(
         self,
@@ -109,9 +107,7 @@ class File:
     def _lift(self) -> Lifted:
         read = self.again or partial(lift, self.path, self.options.frontend())
         lifted = read(self.vetoed)
-        measured_too = {extent_of(a) for scop in lifted.scops for a in scop.arrays if is_unbounded(scop, a)}
-        sizes = {name: value for name, value in self.typical.items() if name not in measured_too}
-        check_known({**self.values, **sizes}, lifted.scops)
+        self.options.check_known(lifted.scops)
         return lifted
 
     def _region(self, scop: Scop, decisions: tuple[Decision, ...], care: int) -> CompiledRegion:
@@ -162,7 +158,7 @@ class File:
             scop = self.passes.run("cluster", lambda: clustered(plain, decisions))
             return prepare(scop, self.values, budget, self.passes, check_extents)
 
-        scop = self.passes.run("measure", lambda: measurable(measured(scop), scop))
+        scop = self.passes.run("measure", lambda: measurable(scop))
         first = prepared(scop)
         alone = first.alone if self.options.level else frozenset()
         made = self.passes.run("fold", lambda: shareable(scop, alone))

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import islpy as isl
 
+from polygpu.analysis.measured import measured
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement, build
 from polygpu.lower.checked_scan import scan
 from polygpu.lower.scan import Scan
@@ -15,14 +16,15 @@ from polygpu.model.scop import Measure, Scop, Store
 from polygpu.support.isl_idioms import D
 
 
-def measurable(scop: Scop, other: Scop) -> Scop:
-    """`scop`, or the `other` one where isl takes long for the loops of its measures."""
+def measurable(scop: Scop) -> Scop:
+    """`measured`, unless isl takes long for the loops of its measures."""
+    made = measured(scop)
     try:
-        for m in scop.measures:
-            loops(scop, m)
+        for m in made.measures:
+            loops(made, m)
     except isl.Error:
-        return other
-    return scop
+        return scop
+    return made
 
 
 def loops(scop: Scop, m: Measure) -> Scan:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from polygpu.analysis.assume import parse_assumptions
 from polygpu.analysis.index_sets import Split
 from polygpu.analysis.verdicts import loop_verdicts
 from polygpu.compilation import Compilation
@@ -33,7 +32,7 @@ from polygpu.report.schedule_text import schedule_text
 def explain(compilation: Compilation, sizes: Mapping[str, int] | None = None) -> CompilationFacts:
     """Everything `inspect` reports of a compilation; calls are priced at `sizes`, as far as given."""
     device = compilation.device
-    stated = parse_assumptions(compilation.options.assume_typical) | dict(sizes or {})
+    stated = compilation.options.typical() | dict(sizes or {})
     found = tuple(
         replace(_region(offer.region, device), price=_price(offer))
         for offer in offers(compilation.regions, device, stated, compilation.scopes)
