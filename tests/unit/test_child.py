@@ -81,12 +81,6 @@ def test_a_bound_is_one_for_children_too() -> None:
     assert time.process_time() - start < 30
 
 
-@pytest.fixture
-def copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (child, certificate):
-        monkeypatch.setattr(module, "processors", lambda: 2)
-
-
 def _who(question: str) -> str:
     return f"{question} {os.getpid()}"
 

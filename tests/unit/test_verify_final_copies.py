@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from dataclasses import replace
 
 import pytest
 
+from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.compilation import Options
 from polygpu.compiler import compile_chosen
 from polygpu.lower.realise import CompiledRegion
@@ -13,8 +16,10 @@ from polygpu.model.expr import Binary, Int, Reference
 from polygpu.model.kernel import Assign, Statement
 from polygpu.model.kernel_walk import map_statements
 from polygpu.model.rewrite import rewrite
-from polygpu.verify import final_copies
+from polygpu.verify import certificate, final_copies
+from polygpu.verify.budget import Budget
 from polygpu.verify.certificate import certify
+from polygpu.verify.verdict import Certificate, Failure, Unproved
 
 STENCIL = """
 void f(int n, float a[n], float b[n], float c[n]) {
@@ -50,6 +55,33 @@ def test_a_copy_may_be_expected_anywhere(
         monkeypatch.setattr(final_copies, "_top", lambda *_: place)
     assert copies(region)
     assert certify(region).holds
+
+
+@pytest.mark.usefixtures("copied")
+@pytest.mark.parametrize("other", ["open", "refuted", "without end", "crash"])
+def test_what_is_refuted_stays_so_unless_another_place_decides(
+    region: CompiledRegion, other: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = Certificate((), (Failure("dependences", "", "one is not kept"),), ())
+    tried: list[Polyhedra] = []
+
+    def found(p: Polyhedra, *_: object) -> Certificate:
+        tried.append(p)
+        if len(tried) == 1:
+            return first
+        if other == "without end":
+            while True:
+                pass
+        if other == "crash":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        failures = (Failure("values", "", "another"),) if other == "refuted" else ()
+        return Certificate((), failures, (Unproved("dependences", "", "budget"),))
+
+    monkeypatch.setattr(certificate, "_held_against", found)
+    monkeypatch.setattr(certificate, "_patience", lambda _: 0.05)
+    subject = certificate._Subject.of(region, ())
+    made = certificate._checked(subject, Budget.of(1.0), 1)
+    assert made.failures == first.failures
 
 
 def test_a_wrong_copy_is_refuted_wherever_it_is_expected(region: CompiledRegion) -> None:
