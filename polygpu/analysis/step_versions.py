@@ -151,6 +151,8 @@ class _Loop:
         sides = tuple(self._sides(s, a))
         if not sides or existing(self.p, a, a.relation.range()) is None:
             return None
+        if self._meets_others(s, a):
+            return None
         here = [(x, pairs.intersect(self._same_step(x, s))) for x, pairs in stored]
         before = [pairs.intersect(in_order(x.schedule, s.schedule)) for x, pairs in here]
         if all(pairs.is_empty() for pairs in before):
@@ -160,6 +162,18 @@ class _Loop:
         if all(pairs.is_empty() for pairs in behind) and s.domain.is_subset(found):
             return _Read(s, a, True, sides)
         return None
+
+    def _meets_others(self, s: PolyStatement, a: PolyAccess) -> bool:
+        """Whether a statement that the schedule has in another loop stores to it earlier in the step."""
+        for x in self.p.statements:
+            if x.name not in self.names and x.loops[: self.depth] == s.loops[: self.depth]:
+                same = self._same_step(x, s)
+                for w in x.accesses:
+                    if w.write and array_tuple(w.reference) == array_tuple(a.reference):
+                        pairs = w.relation.apply_range(a.relation.reverse()).intersect(same)
+                        if not pairs.intersect(in_order(x.schedule, s.schedule)).is_empty():
+                            return True
+        return False
 
     def _comes_later(self, s: PolyStatement, x: PolyStatement, pairs: isl.Map) -> bool:
         """Whether what is in `pairs` with an instance is in a later step for some."""
