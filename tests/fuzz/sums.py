@@ -78,7 +78,8 @@ def sums(v: Values, header: Header, scope: Scope) -> tuple[Node, ...]:
     updates = [*zip(made, targets, strict=True), *zip(again, targets, strict=True)]
     body: tuple[Node, ...] = ()
     for k, (node, (_, ctype)) in enumerate(updates):
-        body += () if node is None else _by_a_local(v, node, f"z{k}", ctype, beside)
+        local = f"{'y' if is_floating(ctype) else 'z'}{k}"  # of one type in all of a program
+        body += () if node is None else _by_a_local(v, node, local, ctype, beside)
     if v.arrays and v.chance(0.15):
         body = (*_largest(v, beside, targets[0]), *body)
     if v.arrays and v.chance(0.2):

@@ -86,6 +86,16 @@ def test_some_subscripts_are_remainders_within_their_arrays() -> None:
     assert {bool(size.terms) for size, _, _ in sizes if isinstance(size, Affine)} == {True, False}
 
 
+def test_the_scalars_of_sums_have_one_type_each() -> None:
+    """Functions of a file that change them have it from their names."""
+    for k in range(60):
+        made = [
+            node for node, _ in everything(program(f"scalars:{k}", sums=True)) if isinstance(node, Declare)
+        ]
+        types = {(d.name, d.type) for d in made if d.value is not None}
+        assert len(types) == len({name for name, _ in types}), types
+
+
 def test_some_loops_have_pragmas_of_openmp() -> None:
     """A team of which one thread works, shared loops, and writes to places that data say."""
     pragmas = [" ".join(loop.pragmas) for p in programs() for loop, _ in loops(p) if loop.pragmas]
