@@ -145,7 +145,8 @@ def _checked(subject: _Subject, budget: Budget, copies: int) -> Certificate:
         work = partial(_held_against, p, subject, budget.from_now(), copies)
         (made,) = apart([(work, _patience(budget))])  # what this takes too long for stays refuted
         known = _known(made)
-        if not known.failures and refuted.isdisjoint(u.property for u in known.unproved):
+        undecided = _undecided({(u.property, "") for u in known.unproved})
+        if not known.failures and refuted.isdisjoint(kind for kind, _ in undecided):
             return known
     return found
 
@@ -218,10 +219,15 @@ _TEXTS = {
 }
 
 
+def _undecided(open_: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    """What is open with that: of global memory nothing is known while it is what values accesses carry."""
+    values = any(kind == VALUES for kind, _ in open_)
+    return open_ | ({(DEPENDENCES, ""), (INSTANCES, "")} if values else set())
+
+
 def _proofs(region: Region, open_: set[tuple[str, str]]) -> Iterator[Proof]:
-    """What was decided. Of global memory nothing is known while it is open what values accesses carry."""
-    if any(kind == VALUES for kind, _ in open_):
-        open_ |= {(DEPENDENCES, ""), (INSTANCES, "")}
+    """What was decided."""
+    open_ = _undecided(open_)
     for kind in PROPERTIES:
         for kernel in region.kernels:
             if not {(kind, ""), (kind, kernel.name)} & open_:
