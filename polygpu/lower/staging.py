@@ -132,7 +132,8 @@ class Copy:
         what = Comment(f"{self.s.name} = {self.s.array} ({self.s.reason})")
         if self.width > 1 and not self.s.as_it_comes:  # wide on one side only: by way of registers
             return (what, self.registers(), *self.fetch(), *self.put())
-        return (what, *self._deal(self._move_direct, self.loads))
+        deal = self._deal if self.only is None else self._dealt  # `only` is of what exists
+        return (what, *deal(self._move_direct, self.loads))
 
     def in_flight(self, slot: Expr) -> tuple[Statement, ...]:
         """The copy into `slot` of the ring, not waited for."""
@@ -212,7 +213,7 @@ class Copy:
             inside = (add(index, first) for index, first in zip(local, skipped or local, strict=True))
             return self._zero(tuple(inside) if skipped else local, turn)
 
-        return (Comment(f"{self.s.name} = 0 ({self.s.reason})"), *self._deal(one))
+        return (Comment(f"{self.s.name} = 0 ({self.s.reason})"), *self._dealt(one))
 
     def _zero(self, local: Local, _: Expr) -> tuple[Statement, ...]:
         return (Assign(self._target(local, None), zero(self.type)),)
@@ -260,13 +261,17 @@ class Copy:
         return names and sum_.constant >= 0
 
     def _deal(self, one: One, together: int = 0) -> tuple[Statement, ...]:
+        """What `_dealt` makes, unless there is no element of the array."""
+        body = self._dealt(one, together)
+        test = conjunction(list(self._not_empty()))
+        return body if test is None else (If(test, body, (), uniform=True),)
+
+    def _dealt(self, one: One, together: int = 0) -> tuple[Statement, ...]:
         """`one(indices in the box, turn)` for every element (or group of `width`) the thread copies.
 
         `together` of them follow each other without a loop's end between them, 0 for all.
         """
-        body = self._along_axes(one) if self.along else self._by_rows(one, together)
-        test = conjunction(list(self._not_empty()))
-        return body if test is None else (If(test, body, (), uniform=True),)
+        return self._along_axes(one) if self.along else self._by_rows(one, together)
 
     def _along_axes(self, one: One) -> tuple[Statement, ...]:
         """Each dimension dealt to the threads along its axis."""
