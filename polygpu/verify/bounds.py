@@ -102,17 +102,20 @@ def _no_multiple(value: isl.PwAff, width: int) -> isl.Set:
 
 
 def _never_read(session: Session, action: Do, place: Place, outside: isl.Set) -> bool:
-    """Whether the source reads the same element there, which it may only do when data says so."""
-    if action.matched is None or place.space != "global":
+    """Whether the source, and so the kernel, reads nothing there, or the same element, which it may only do
+    when data says so.
+    """
+    executions = session.happening(action, place, outside_of(action, outside), WHOLE)
+    if executions.is_empty():
+        return True
+    leaf = action.leaf(place)
+    if leaf is None or not isinstance(leaf.source, Reference) or place.space != "global":
         return False
-    leaf = next((x for x in action.matched.leaves if x.place is place), None)
-    if leaf is None or not isinstance(leaf.source, Reference):
-        return False
+    assert action.matched is not None, "of which it is a leaf"
     statement = session.p.statement(action.matched.statement)
     access = next((a for a in statement.accesses if a.reference == leaf.source and not a.write), None)
     optional = access is not None and not access.must
-    inside = session.instances(action, WHOLE).domain()
-    return optional and outside_of(action, outside).is_subset(inside)
+    return optional and executions.is_subset(session.instances(action, WHOLE).domain())
 
 
 def outside_of(action: Do, outside: isl.Set) -> isl.Set:

@@ -125,6 +125,12 @@ class Do:
     constant: Expr | None = None
     fragment: str = ""
 
+    def leaf(self, place: Place) -> Leaf | None:
+        """The read of an instance that `place`, one of `reads`, is; None where it is none of the source's."""
+        if self.matched is None:
+            return None
+        return next((x for x in self.matched.leaves if x.place is place), None)
+
 
 @dataclass(frozen=True, eq=False)
 class Sync:

@@ -49,6 +49,14 @@ class Touch:
     def text(self) -> str:
         return str(self.elements)
 
+    @cached_property
+    def happening(self) -> isl.Set:
+        """The executions in which it touches anything."""
+        executed = self.elements.domain()
+        if self.writes or self.action.fragment:
+            return executed
+        return self.session.happening(self.action, self.place, executed, BLOCK)
+
 
 def _of_all_threads(action: Do, elements: isl.Map) -> isl.Map:
     """What any thread reads is taken to be read by each: which one loads it for the others is not said."""
@@ -96,6 +104,9 @@ def _pair(session: Session, order: Order, one: Touch, two: Touch, good: set[Hash
         meet = _met(order, one, two)
         if meet.is_empty():
             good.add(None if late else key)
+            return
+        meet = meet.intersect_domain(one.happening).intersect_range(two.happening)
+        if meet.is_empty():
             return
         if late and not order.countable:
             raise UnanalysableError(UNCOUNTED)

@@ -132,6 +132,21 @@ class Session:
             self._instances[key] = found.intersect_range(statement.domain)
         return self._instances[key]
 
+    def happening(self, action: Do, place: Place, executed: isl.Set, frame: Frame) -> isl.Set:
+        """Of executions of `action` those that read `place`, as far as affine tests of the source's
+        conditional expressions decide that: the kernel has the same tests, wherever it is an instance.
+        """
+        leaf = action.leaf(place)
+        if leaf is None or not isinstance(leaf.source, Reference):
+            return executed
+        m = action.matched
+        assert m is not None, "of which it is a leaf"
+        slot = self.source.reading(m.statement, m.number, leaf.source, leaf.implied)
+        if slot.relation is None or self.p.statement(slot.statement).domain.is_subset(slot.relation.domain()):
+            return executed
+        without = self.instances(action, frame).subtract_range(slot.relation.domain())
+        return executed.subtract(without.domain())
+
     def outside(self, action: Do, executed: isl.Set, frame: Frame) -> isl.Set:
         """The executions of a matched action, of those `executed`, that are no instances of the source.
 

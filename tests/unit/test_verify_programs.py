@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 from polygpu import pipeline
 from polygpu.compilation import Options
 from polygpu.lower.realise import CompiledRegion
+from polygpu.model.kernel import SharedArray
 from polygpu.verify.certificate import certify
+from polygpu.verify.verdict import BOUNDS
 
 DEAD = """
 void f(int n, int m, const double x[restrict n], double c[restrict m], const int a[restrict n][m])
@@ -121,3 +124,42 @@ void f(int n, float a[restrict n])
 
 def test_an_array_of_the_region_without_elements_is_touched_by_no_defined_program(tmp_path: Path) -> None:
     assert not certify(compiled(EMPTY, "8800gtx", tmp_path)).failures
+
+
+# the arm reads what no other access does, wherever its test holds
+ARM = """
+void f(int A[restrict 19][19], const char G[restrict 19][19])
+{
+#pragma scop
+    for (int i = 0; i < 8; i++)
+        for (int j = i; j >= 2; j--)
+            for (int k = j + 1; k < 8 - j; k++)
+                if ((A[i + 1][i - j + 7] & 15) < (G[i][j + i] & 15)) {
+                    A[j - 2][k] = A[j - 2][k] + A[2][k];
+                    A[j][k - 1] = i + 2 > %s ? A[2 * i + 2][2 * i + 4] : 5;
+                    A[k][i + 1] = A[k][i + 1] + A[j - 1][2 * i + 1];
+                }
+#pragma endscop
+}
+"""
+
+
+def _with_rows(region: CompiledRegion, rows: int) -> CompiledRegion:
+    """The region with so many rows of each staged tile."""
+
+    def smaller(s: SharedArray) -> SharedArray:
+        return replace(s, extents=(min(rows, s.extents[0]), *s.extents[1:]))
+
+    kernels = tuple(replace(k, shared=tuple(map(smaller, k.shared))) for k in region.region.kernels)
+    return replace(region, region=replace(region.region, kernels=kernels))
+
+
+def test_arms_of_conditional_expressions_are_read_where_their_tests_hold(tmp_path: Path) -> None:
+    never = compiled(ARM % 30, "h100", tmp_path)
+    (rows,) = {s.extents[0] for k in never.region.kernels for s in k.shared}
+    assert rows < 16, "what the arm would read is outside of the tile"
+    assert certify(never).holds
+    sometimes = compiled(ARM % 7, "h100", tmp_path)
+    assert certify(sometimes).holds
+    failures = certify(_with_rows(sometimes, rows)).failures
+    assert any(f.property == BOUNDS and "outside of shared array" in f.message for f in failures)
