@@ -9,7 +9,7 @@ from typing import TypeAlias
 import islpy as isl
 
 from polygpu.analysis.dependences import Dependences
-from polygpu.analysis.polyhedra import Polyhedra, array_tuple
+from polygpu.analysis.polyhedra import Polyhedra, PolyStatement, array_tuple
 from polygpu.schedule import bands
 from polygpu.schedule.adjacency import (
     AdjacencySolution,
@@ -170,16 +170,17 @@ def _stretch(node: Node) -> int:
     """
     match node:
         case Band(members, _, child):
-            affs = (aff for m in members for row in m.rows.values() for _, aff in pieces(row))
-            own = (
-                abs(aff.get_coefficient_val(D.in_, k).to_python())
-                for aff in affs
-                for k in range(aff.dim(D.in_))
-            )
-            return max(1, _stretch(child), *own)
+            rows = (c for m in members for row in m.rows.values() for c in _coefficients(row))
+            return max(1, _stretch(child), *(abs(c) for row in rows for c in row))
         case Sequence(children):
             return max(map(_stretch, children))
     return 1
+
+
+def _coefficients(row: isl.PwAff) -> list[list[int]]:
+    """Those of iterators, of each piece."""
+    found = [aff for _, aff in pieces(row)]
+    return [[f.get_coefficient_val(D.in_, k).to_python() for k in range(f.dim(D.in_))] for f in found]
 
 
 def isl_schedule(
@@ -260,9 +261,26 @@ def _scope(p: Polyhedra, dependences: isl.UnionMap) -> Scope:
 
 
 def _parallelism(node: Node, scope: Scope) -> tuple[int, int]:
-    """Parallel dimensions of the least parallel kernel, and minus the number of host loops around."""
+    """Parallel dimensions of the least parallel kernel, and minus the number of host loops around.
+
+    Kernels of rims do not count beside others: they have fewer dimensions, in whatever order. Of kernels that
+    run one statement at a time, as loops do that are stretched, those dimensions count that each has.
+    """
     host = form(node, scope)
-    return min(len(n.parallel) for n in nests(host)), -_host_depth(host)
+    found = nests(host)
+    inner = [n for n in found if not all(_is_rim(scope.statements[s]) for s in n.statements)] or found
+    counts = map(_spread, inner) if _stretch(node) > 1 else (len(n.parallel) for n in inner)
+    return min(counts), -_host_depth(host)
+
+
+def _spread(nest: Nest) -> int:
+    """In how many parallel dimensions instances of each of its statements differ."""
+    return min(sum(any(map(any, _coefficients(m.rows[s]))) for m in nest.parallel) for s in nest.statements)
+
+
+def _is_rim(s: PolyStatement) -> bool:
+    """Whether it is a piece of a statement with fewer dimensions: a row, a column, or a corner."""
+    return bool(s.whole) and any(c.is_equality() for c in s.domain.affine_hull().get_constraints())
 
 
 def _host_depth(host: Host) -> int:

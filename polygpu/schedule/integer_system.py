@@ -227,10 +227,11 @@ class IntegerSystem:
         return None if found == "none" else tuple(map(int, found.split()))
 
     def _optimum(self) -> isl.Point | None:
-        # lexmin over everything can take seconds where one minimum after the other takes milliseconds
+        # lexmin over everything can take seconds where one minimum after the other takes milliseconds, and
+        # that takes hours, in one step of isl, where a smaller objective leaves equalities that nobody said
         points = isl.Set.from_basic_set(self.points)
         for k in range(self.objectives):
-            least = points.dim_min_val(k)
+            least = points.remove_redundancies().dim_min_val(k)
             if not least.is_int():
                 return None
             points = points.fix_val(isl.dim_type.set, k, least)
