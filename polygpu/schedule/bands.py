@@ -33,10 +33,12 @@ _T: Any = isl.schedule_node_type  # islpy declares the kinds of nodes as int
 _STEPS = 5_000_000  # of isl: some seconds
 _SMALL = 50  # problem, which never takes long; one of size 170 was seen to take minutes
 _TINY = 20  # one without parameters; of those some of 40 and 48 never ended
+_UNEVEN = 64  # coefficient of a dependence; with 341 one of size 12 never ended
 _BRIEF = 0.3  # seconds for a problem without bounds, which takes milliseconds
+_MOMENT = 0.2  # seconds for a small problem of large coefficients: it takes milliseconds, or has no end
 _SECONDS = 3.0  # in which isl takes more than _STEPS, unless these are long
 _SIZE = 20_000  # of a problem: dependences times dimensions; the largest kernels known have some 3000
-_FOUND: Recent[Node] = Recent(256)
+_FOUND: Recent[Node | isl.Error] = Recent(256)
 _BOX = 4  # sides that the bounds of a loop give a dependence: two for each of its instances
 _FEW = 16  # distances, which are told apart
 _STEEPEST = 64  # coefficient of an iterator; that of useful schedules is seldom more than 3
@@ -65,7 +67,19 @@ def schedule(
     """
     # most components are the same where other temporaries are expanded
     key = seconds < inf, str([domain, context, validity, proximity])
-    return _FOUND.get(key, lambda: _schedule(domain, context, validity, proximity, seconds))
+    found = _FOUND.get(key, lambda: _attempted(domain, context, validity, proximity, seconds))
+    if isinstance(found, isl.Error):
+        raise found
+    return found
+
+
+def _attempted(
+    domain: isl.UnionSet, context: isl.Set, validity: isl.UnionMap, proximity: isl.UnionMap, seconds: float
+) -> Node | isl.Error:
+    try:
+        return _schedule(domain, context, validity, proximity, seconds)
+    except isl.Error as error:  # which takes as long the next time
+        return error
 
 
 def _schedule(
@@ -73,9 +87,13 @@ def _schedule(
 ) -> Node:
     if _size(domain, validity) > _SIZE:
         raise isl.Error("too many dependences to schedule")
-    end = steps() + seconds * STEPS_A_SECOND
     most = _SMALL if _has_parameters(domain) and not _has_floors(domain, validity) else _TINY
-    limit = seconds if _size(domain, validity) > most else inf
+    limit = inf
+    if _size(domain, validity) > most:
+        limit = seconds
+    elif _is_uneven(validity):
+        limit = seconds = min(seconds, _MOMENT)
+    end = steps() + seconds * STEPS_A_SECOND
     if limit < inf:
 
         def wider() -> isl.ScheduleConstraints:
@@ -208,6 +226,16 @@ def _in_time(constraints: Constraints, seconds: float) -> isl.Schedule:
     if found is None:
         raise isl.Error("isl finds no schedule") if seconds > 0 else TimeoutError("no time is left")
     return isl.Schedule.read_from_str(CONTEXT, found)
+
+
+def _is_uneven(validity: isl.UnionMap) -> bool:
+    """Whether a dependence has a large coefficient, as of places in an array that is one row of others."""
+    for c in (c for m in maps(validity) for b in basic_maps(m) for c in b.get_constraints()):
+        for kind in (D.in_, D.out, D.div):
+            places = range(c.dim(kind))
+            if any(abs(c.get_coefficient_val(kind, k).to_python()) > _UNEVEN for k in places):
+                return True
+    return False
 
 
 def _size(domain: isl.UnionSet, validity: isl.UnionMap) -> int:
