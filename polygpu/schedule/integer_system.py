@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import reduce
 from itertools import product, repeat
 from math import gcd, lcm
 from typing import TypeAlias
 
 import islpy as isl
 
-from polygpu.support.child import in_child
+from polygpu.support.child import in_helper
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import TooLongError, bounded
 from polygpu.support.recent import Recent
@@ -23,10 +24,11 @@ Vector: TypeAlias = tuple[int, ...]
 Sparse: TypeAlias = dict[int, int]  # what is not zero, by its column
 
 OPERATIONS = 5_000  # steps of isl for one call, a second where it is hard; known kernels need less than 2000
-_APART = 100  # columns of a system that a copy solves, in time: a step may take a hundredth of a second
+_APART = 40  # columns of a system that a copy solves, in time; of 83 one took hours, in a single step
 _WIDE = 150  # columns of a system that isl may search for hours, with the same steps; known kernels: 138
 _FEWEST = 1_500  # steps where a system is wide, whose steps take longer; what has no solution shows in 1000
 _SECONDS = 1.0
+_NEXT, _NONE = "\n\n", "none"  # between matrices of a question, and the answer where there is no solution
 _LARGE = 400_000  # coefficients: of systems with more, none was solved in time; known kernels: 13,000
 _MINIMA: Recent[Vector | None] = Recent(64)  # regions and orders of their statements ask for the same ones
 
@@ -166,14 +168,15 @@ class IntegerSystem:
     The first `free` unknowns may be negative, the `slack` ones after them may not. An objective weighs
     |x_k|; a negative x_k costs a little more than its opposite. Every unknown should be in an objective,
     else the minimum may leave it at any value.
-    Columns of `points`: objective values, positive parts, negative parts, slack. The `lines` say them.
+    Columns of `points`: objective values, positive parts, negative parts, slack. The `lines` say them, first
+    those that it was made of, then those of each restriction.
     """
 
     free: int
     slack: int
     objectives: int
     points: isl.BasicSet
-    lines: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()  # PolyLib's matrices
 
     @staticmethod
     def build(
@@ -207,43 +210,24 @@ class IntegerSystem:
         if self._columns > _APART:
             return self._in_time()
         with limited(OPERATIONS):
-            point = self._optimum()
-        return None if point is None else self._values(point)
+            found = _optimum(self.points, self.objectives)
+        return None if found is None else self._values(found)
 
     def _in_time(self) -> Vector | None:
         most = min(OPERATIONS, max(_FEWEST, OPERATIONS * _WIDE**2 // self._columns**2))
-
-        def text() -> str:
-            with limited(most):
-                point = self._optimum()
-            return "none" if point is None else " ".join(map(str, self._values(point)))
-
         try:
-            found = in_child(text, _SECONDS)
+            found = in_helper(_solved, _NEXT.join([f"{most} {self.objectives}", *self.lines]), _SECONDS)
         except TimeoutError:
             found = None
         if not found:
             raise OperationsExceededError
-        return None if found == "none" else tuple(map(int, found.split()))
+        return None if found == _NONE else self._values(tuple(map(int, found.split())))
 
-    def _optimum(self) -> isl.Point | None:
-        # lexmin over everything can take seconds where one minimum after the other takes milliseconds, and
-        # that takes hours, in one step of isl, where a smaller objective leaves equalities that nobody said
-        points = isl.Set.from_basic_set(self.points)
-        for k in range(self.objectives):
-            least = points.remove_redundancies().dim_min_val(k)
-            if not least.is_int():
-                return None
-            points = points.fix_val(isl.dim_type.set, k, least)
-        # there may be one point left, which equalities give at once and a search does not find
-        point = points.detect_equalities().sample_point()
-        return None if point.is_void() else point
-
-    def _values(self, point: isl.Point) -> Vector:
-        columns = range(self.objectives, self._columns)
-        at = [point.get_coordinate_val(isl.dim_type.set, c).to_python() for c in columns]
+    def _values(self, at: Sequence[int]) -> Vector:
+        """Those of unknowns, of columns."""
+        at = at[self.objectives :]
         free = [at[k] - at[self.free + k] for k in range(self.free)]
-        return tuple(free + at[2 * self.free :])
+        return tuple(free + list(at[2 * self.free :]))
 
     @property
     def _columns(self) -> int:
@@ -285,4 +269,34 @@ class IntegerSystem:
         lines = [*dict.fromkeys(lines)]  # pieces of a dependence have many in common
         # of all ways to hand isl a hundred constraints, PolyLib's matrix text is the fastest
         text = f"{len(lines)} {self._columns + 2}\n" + "\n".join(lines) + "\n"
-        return replace(self, points=isl.BasicSet(text), lines=tuple(lines))
+        return replace(self, points=isl.BasicSet(text), lines=(text.rstrip(),))
+
+
+def _optimum(points: isl.BasicSet, objectives: int) -> Vector | None:
+    """A point with the least objectives, one after the other; None where there is none."""
+    # lexmin over everything can take seconds where one minimum after the other takes milliseconds, and
+    # that takes hours, in one step of isl, where a smaller objective leaves equalities that nobody said
+    left = isl.Set.from_basic_set(points)
+    for k in range(objectives):
+        least = left.remove_redundancies().dim_min_val(k)
+        if not least.is_int():
+            return None
+        left = left.fix_val(isl.dim_type.set, k, least)
+    # there may be one point left, which equalities give at once and a search does not find
+    point = left.detect_equalities().sample_point()
+    if point.is_void():
+        return None
+    columns = range(left.dim(isl.dim_type.set))
+    return tuple(point.get_coordinate_val(isl.dim_type.set, c).to_python() for c in columns)
+
+
+def _solved(question: str) -> str:
+    """The optimum of a system as matrices, whose points are those of all, behind how many steps it may take
+    and how many objectives it has. Raises OperationsExceededError.
+    """
+    limits, *matrices = question.split(_NEXT)
+    most, objectives = map(int, limits.split())
+    points = reduce(isl.BasicSet.intersect, map(isl.BasicSet, matrices))
+    with limited(most):
+        found = _optimum(points, objectives)
+    return _NONE if found is None else " ".join(map(str, found))

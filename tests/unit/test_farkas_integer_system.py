@@ -130,12 +130,12 @@ def wide(unknowns: int = 80) -> IntegerSystem:
     return IntegerSystem.build(unknowns, 0, [dict.fromkeys(range(unknowns), 1)], lines)
 
 
-def test_a_wide_system_is_solved_in_a_child_all_the_same() -> None:
+def test_a_wide_system_is_solved_in_a_copy_all_the_same() -> None:
     assert wide().minimum() == tuple(range(80))
     assert wide().restrict([Constraint({79: -1}, 78)]).minimum() is None
 
 
-@pytest.mark.parametrize("unknowns", [55, 80])
+@pytest.mark.parametrize("unknowns", [21, 80])
 def test_a_wide_system_may_take_so_long(unknowns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(integer_system, "_MINIMA", Recent(1))
     monkeypatch.setattr(integer_system, "_SECONDS", 0)
@@ -151,7 +151,7 @@ def test_a_wider_system_gets_fewer_steps(monkeypatch: pytest.MonkeyPatch) -> Non
         most.append(operations)
         yield
 
-    monkeypatch.setattr(integer_system, "in_child", lambda work, _: work())
+    monkeypatch.setattr(integer_system, "in_helper", lambda work, question, _: work(question))
     monkeypatch.setattr(integer_system, "limited", limited)
     for unknowns in (80, 110, 300):
         IntegerSystem.build(unknowns, 0, [dict.fromkeys(range(unknowns), 1)], []).minimum()
