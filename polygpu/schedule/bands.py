@@ -213,8 +213,13 @@ def _is_steep(node: Node) -> bool:
 
 
 def _steep(row: isl.PwAff) -> bool:
-    coefficients = (a.get_coefficient_val(D.in_, k) for _, a in pieces(row) for k in range(a.dim(D.in_)))
-    return any(abs(c.to_python()) > _STEEPEST for c in coefficients)
+    return any(abs(c) > _STEEPEST for piece in coefficients(row) for c in piece)
+
+
+def coefficients(row: isl.PwAff) -> list[list[int]]:
+    """Those of iterators, of each piece."""
+    found = [aff for _, aff in pieces(row)]
+    return [[f.get_coefficient_val(D.in_, k).to_python() for k in range(f.dim(D.in_))] for f in found]
 
 
 def _in_time(constraints: Constraints, seconds: float) -> isl.Schedule:

@@ -36,7 +36,7 @@ from polygpu.schedule.tree import (
     sequence,
 )
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import STEPS_A_SECOND, D, isl_name, pieces, steps, union_set_of
+from polygpu.support.isl_idioms import STEPS_A_SECOND, isl_name, steps, union_set_of
 from polygpu.support.recent import Recent
 
 _SOLVED: Recent[AdjacencySolution | None] = Recent(256)  # what a component has does not depend on others
@@ -170,17 +170,11 @@ def _stretch(node: Node) -> int:
     """
     match node:
         case Band(members, _, child):
-            rows = (c for m in members for row in m.rows.values() for c in _coefficients(row))
+            rows = (c for m in members for row in m.rows.values() for c in bands.coefficients(row))
             return max(1, _stretch(child), *(abs(c) for row in rows for c in row))
         case Sequence(children):
             return max(map(_stretch, children))
     return 1
-
-
-def _coefficients(row: isl.PwAff) -> list[list[int]]:
-    """Those of iterators, of each piece."""
-    found = [aff for _, aff in pieces(row)]
-    return [[f.get_coefficient_val(D.in_, k).to_python() for k in range(f.dim(D.in_))] for f in found]
 
 
 def isl_schedule(
@@ -275,7 +269,9 @@ def _parallelism(node: Node, scope: Scope) -> tuple[int, int]:
 
 def _spread(nest: Nest) -> int:
     """In how many parallel dimensions instances of each of its statements differ."""
-    return min(sum(any(map(any, _coefficients(m.rows[s]))) for m in nest.parallel) for s in nest.statements)
+    return min(
+        sum(any(map(any, bands.coefficients(m.rows[s]))) for m in nest.parallel) for s in nest.statements
+    )
 
 
 def _is_rim(s: PolyStatement) -> bool:
