@@ -72,7 +72,7 @@ def with_step_versions(p: Polyhedra, rows: Mapping[str, isl.PwAff]) -> Polyhedra
     doubled = replace(p, statements=tuple(_doubled(_lengthened(s, length)) for s in p.statements))
     inner = replace(loop, p=doubled)
     copies = [_copy(inner, v) for v in versions]
-    if not all(c.schedule.is_single_valued() for c in copies):
+    if not all(c.schedule.is_single_valued() and c.domain.is_subset(c.schedule.domain()) for c in copies):
         return p
     arrays = (p.array(v.array).of_region(v.name) for v in versions)
     statements = (*(_reading(s, versions) for s in doubled.statements), *copies)
@@ -289,10 +289,12 @@ def _instances(loop: _Loop, r: _Read, told: Collection[int]) -> isl.Set:
 
 def _in_front(loop: _Loop, copy: PolyStatement) -> isl.Map:
     """Before all else of its step."""
-    s = loop.statements[0]
-    length, prefix = s.schedule.dim(D.out), 2 * loop.depth
-    step = loop.step(s.domain).reverse().apply_range(s.schedule).project_out(D.out, prefix, length - prefix)
-    order = loop.step(copy.domain).apply_range(coalesced(step))
+    length, prefix = loop.statements[0].schedule.dim(D.out), 2 * loop.depth
+    steps = (  # of all: a statement may be a piece of one, and not in each step
+        loop.step(s.domain).reverse().apply_range(s.schedule).project_out(D.out, prefix, length - prefix)
+        for s in loop.statements
+    )
+    order = loop.step(copy.domain).apply_range(coalesced(reduce(isl.Map.union, steps)))
     local = isl.LocalSpace.from_space(copy.domain.get_space())
     rest = [isl.Aff.zero_on_domain(local) for _ in range(length - prefix)]
     rest[0] = rest[0].set_constant_val(isl.Val(-1))

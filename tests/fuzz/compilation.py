@@ -200,14 +200,18 @@ def _steps(file: Path, setup: Setup, targets: Sequence[str]) -> Iterator[Message
 
 
 def are_well_formed(regions: Iterable[CompiledRegion]) -> None:
-    """Raises AssertionError where the checker of grids finds something, or a kernel declares what is known
-    there: see `hidden_names`.
+    """Raises AssertionError where the checker of grids finds something, a kernel declares what is known
+    there (see `hidden_names`), or an instance of a statement has no place in the order, or several.
     """
     problems = [problem for r in regions for grid in r.grids for problem in check_grid(grid)]
     assert not problems, problems
     for kernel in (kernel for r in regions for kernel in r.region.kernels):
         hidden = [*hidden_names(kernel.body, frozenset(s.name for s in kernel.scalars))]
         assert not hidden, f"{kernel.name} hides {hidden}"
+    for statement in (s for r in regions for s in r.polyhedra.statements):
+        order = statement.schedule
+        placed = statement.domain.is_subset(order.domain()) and order.is_single_valued()
+        assert placed, f"instances of {statement.name} have no place"
 
 
 def _fitting(file: Path, setup: Setup) -> tuple[Compilation | Refused, int]:
