@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 import islpy as isl
@@ -72,7 +73,9 @@ class Claim:
     def matcher(self, state: State) -> Matcher:
         statement = self.walk.p.statement(self.origin.statement)
         there, names = self.there(state), statement.locals
-        return Matcher(state.scope, there, self.walk.symbols, names, lambda e: self.walk.place(e, state))
+        arrays = frozenset(a.name for a in self.walk.p.arrays)
+        place = partial(self.walk.place, state=state)
+        return Matcher(state.scope, there, self.walk.symbols, names, arrays, place)
 
     def action(self, s: Statement, action: Action, number: Number, state: State, after: State) -> None:
         """`after` is the state in which the target is looked up: a declaration's own name is new."""

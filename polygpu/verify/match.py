@@ -40,13 +40,15 @@ class Matcher:
     """Matches values in kernel scope `here` with source values in scope `there` (iterators, parameters).
 
     `symbols` are host expressions of the kernel's scalars, `place` resolves what the kernel reads,
-    `locals` are the source's names of the instance's locals. `leaves` collects what was read.
+    `locals` are the source's names of the instance's locals, `arrays` those of its arrays. `leaves` collects
+    what was read.
     """
 
     here: Scope
     there: Scope
     symbols: Mapping[str, Expr]
     locals: frozenset[str]
+    arrays: frozenset[str]
     place: Callable[[Expr], Place | None]
     leaves: list[Leaf] = field(default_factory=list)
 
@@ -93,7 +95,7 @@ class Matcher:
             return
         if isinstance(kernel, Name) and type_of(kernel) == source.type:
             raise UnclearError(f"{_shown(source)} has subscripts that depend on data and is read ahead")
-        if not isinstance(kernel, Reference) or array_tuple(source) != array_tuple(kernel):
+        if not isinstance(kernel, Reference) or not self._may_hold(source, kernel, place):
             raise MismatchError(
                 f"{_shown(source)} has subscripts that depend on data and is not read in place"
             )
@@ -102,6 +104,13 @@ class Matcher:
             raise MismatchError(f"{_shown(source)} is read of an array of fewer dimensions")
         for a, b in zip(source.subscripts, kernel.subscripts[more:], strict=True):
             self.match(a, b)
+
+    def _may_hold(self, source: Reference, kernel: Reference, place: Place) -> bool:
+        """Whether the kernel reads the source's array, or a temporary, of whose values others judge."""
+        temporary = (
+            place.space == "global" and kernel.array not in self.arrays and kernel.field == source.field
+        )
+        return temporary or array_tuple(source) == array_tuple(kernel)
 
     def _same_integer(self, source: Expr, kernel: Expr) -> bool:
         """Whether both are affine; raises MismatchError where they differ."""

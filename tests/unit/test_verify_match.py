@@ -9,9 +9,9 @@ import islpy as isl
 import pytest
 
 from polygpu.compilation import Options
-from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Name, Unary
+from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Name, Reference, Unary
 from polygpu.model.kernel_walk import map_operands, map_statements
-from polygpu.model.rewrite import rewrite
+from polygpu.model.rewrite import rewrite, walk
 from polygpu.pipeline import compile_file
 from polygpu.verify.affine import Scope, parameter
 from polygpu.verify.certificate import certify
@@ -39,6 +39,19 @@ void f(unsigned int m, int a[restrict 97], long c[restrict 97])
 #pragma endscop
 }
 """
+BY_DATA = """
+void f(int a[restrict 16], int b[restrict 16], int c[restrict 3][16], int at[restrict 16])
+{
+#pragma scop
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 16; j++)
+            a[j] = b[j] + i;
+        for (int j = 0; j < 16; j++)
+            c[i][j] = a[at[j]] + 1;
+    }
+#pragma endscop
+}
+"""
 PASSED = Name("m", "int")
 LEAST = Call("min", (PASSED, Int(96)), "unsigned int")
 
@@ -52,7 +65,7 @@ def shifted(m: Expr, least: Expr, by: int = 2) -> Expr:
 def match(source: Expr, kernel: Expr, least: int = 0) -> None:
     scope = Scope(isl.Set(f"[m] -> {{ [] : m >= {least} }}")).bind("m", parameter("m"))
     symbols = {"m": Name("m", "unsigned int")}
-    Matcher(scope, scope, symbols, frozenset(), lambda _: None).match(source, kernel)
+    Matcher(scope, scope, symbols, frozenset(), frozenset(), lambda _: None).match(source, kernel)
 
 
 SOURCE = shifted(Name("m", "unsigned int"), LEAST)
@@ -105,6 +118,32 @@ def test_values_without_the_conversions_of_the_source_are_refuted(value: str, tm
 
     wrong = tuple(
         replace(k, body=map_statements(k.body, lambda s: map_operands(s, plain, plain)))
+        for k in made.region.kernels
+    )
+    assert wrong != made.region.kernels
+    assert certify(replace(made, region=replace(made.region, kernels=wrong))).failures
+
+
+def test_what_data_choose_may_be_read_from_a_version_of_the_array_but_not_from_another(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "f.c").write_text(BY_DATA)
+    options = Options(target="emulator", device="generic", decisions=("expand(a: i)",))
+    (made,) = compile_file(str(tmp_path / "f.c"), options).regions
+    (version,) = (b.name for b in made.region.buffers if not b.host)
+    assert not certify(made).failures  # nor a proof: data tell whose value is read
+
+    def other(e: Expr) -> Expr:
+        return rewrite(e, lambda x: changed(x) if isinstance(x, Reference) and is_by_data(x) else None)
+
+    def is_by_data(e: Reference) -> bool:
+        return e.array == version and any(isinstance(x, Reference) for s in e.subscripts for x in walk(s))
+
+    def changed(e: Reference) -> Reference:
+        return replace(e, array="at", subscripts=e.subscripts[1:])
+
+    wrong = tuple(
+        replace(k, body=map_statements(k.body, lambda s: map_operands(s, other, other)))
         for k in made.region.kernels
     )
     assert wrong != made.region.kernels
