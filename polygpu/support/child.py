@@ -9,7 +9,7 @@ import select
 import signal
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
@@ -37,6 +37,7 @@ T = TypeVar("T")
 
 _END = ContextVar("_END", default=inf)  # on the clock of steps
 _SIZE = Struct("=Q")  # of an answer, before it
+_BEGUN = b"b"
 _FAR = 20  # times the time that steps should take: then the clock ends a child
 
 
@@ -312,16 +313,23 @@ def apart(works: Sequence[Work[T]]) -> Iterator[T | Lost]:
 
 
 class _Row(Generic[T]):
-    """Works that one copy after another does, each from where the one before was lost."""
+    """Works that one copy after another does, each from where the one before was lost.
 
-    def __init__(self, works: deque[Work[T]]) -> None:
+    The first begins when one of the rows that it is `after` ends, if there are any, and says so.
+    """
+
+    def __init__(self, works: deque[Work[T]], after: Iterable[_Row[T]] = ()) -> None:
         self.works = works
-        self.begin()
+        self.begin([row.copy.reader for row in after])
 
-    def begin(self) -> None:
+    def begin(self, after: Sequence[int] = ()) -> None:
         works = tuple(self.works)
-        self.copy = _Copy(lambda out: _all_of(works, out))
+        self.copy = _Copy(lambda out: _all_of(works, out, after))
         self.found = os.fdopen(self.copy.reader, "rb")
+
+    def goes_on(self) -> None:
+        """Waits for what a row says that is after others."""
+        self.found.read(len(_BEGUN))
 
     def end(self) -> bool:
         """Whether the copy had taken too long."""
@@ -346,10 +354,14 @@ class _Row(Generic[T]):
 
 
 class Beside(Generic[T]):
-    """Works, by names, that copies of this process do while it goes on itself: on all processors but one."""
+    """Works, by names, that copies of this process do while it goes on itself: on all processors but one.
+
+    Where each of these has one, there is a copy for the next work, too, which begins when one of them ends.
+    """
 
     def __init__(self) -> None:
         self.waiting: dict[str, Work[T]] = {}
+        self.next: dict[str, _Row[T]] = {}  # at most one
         self.running: dict[str, _Row[T]] = {}
         self.found: dict[str, T | Lost] = {}
 
@@ -359,11 +371,19 @@ class Beside(Generic[T]):
         self.waiting[name] = work
         for other in [n for n, row in self.running.items() if row.has_answered()]:
             self._end(other)
-        while self.waiting and len(self.running) < processors() - 1:
-            first = next(iter(self.waiting))
-            self.running[first] = _Row(deque([self.waiting.pop(first)]))
+        free = max(processors() - 1 - len(self.running), 0)
+        for other in [*self.next][:free]:
+            self._goes_on(other)
+            free -= 1
+        for other in [*self.waiting][:free]:
+            self.running[other] = _Row(deque([self.waiting.pop(other)]))
+        if self.running and self.waiting and not self.next:
+            other = next(iter(self.waiting))
+            self.next[other] = _Row(deque([self.waiting.pop(other)]), self.running.values())
 
     def has_begun(self, name: str) -> bool:
+        if name in self.next and self.next[name].has_answered():
+            self._goes_on(name)
         return name in self.running or name in self.found
 
     def wait(self, name: str) -> T | Lost:
@@ -374,8 +394,13 @@ class Beside(Generic[T]):
 
     def end(self) -> None:
         """Drops all that goes on."""
-        for name in [*self.running]:
+        for name in [*self.running, *self.next]:
             self.drop(name)
+
+    def _goes_on(self, name: str) -> None:
+        """With the next work, which begins or has begun."""
+        row = self.running[name] = self.next.pop(name)
+        row.goes_on()
 
     def _end(self, name: str) -> None:
         row = self.running.pop(name)
@@ -387,11 +412,24 @@ class Beside(Generic[T]):
     def drop(self, name: str) -> None:
         self.found.pop(name, None)
         self.waiting.pop(name, None)
-        if name in self.running:
-            self.running.pop(name).end()
+        for rows in (self.next, self.running):
+            if name in rows:
+                rows.pop(name).end()
 
 
-def _all_of(works: Sequence[Work[T]], out: IO[bytes]) -> None:
+def _one_ends(readers: Sequence[int]) -> None:
+    """Waits until nobody writes any more to one of what these read, and reads nothing of it."""
+    ends = select.poll()
+    for reader in readers:
+        ends.register(reader, 0)
+    ends.poll()
+
+
+def _all_of(works: Sequence[Work[T]], out: IO[bytes], after: Sequence[int] = ()) -> None:
+    if after:
+        _one_ends(after)
+        out.write(_BEGUN)
+        out.flush()
     for work, seconds in works:
         _ends_after(seconds)
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import time
 from collections.abc import Callable
@@ -237,33 +238,52 @@ def test_what_work_apart_raises_is_raised_here_with_its_place() -> None:
 def test_works_go_on_beside_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child, "processors", lambda: 3)
     beside: Beside[int] = Beside()
-    parts = {name: os.pipe() for name in "abcd"}
+    told = {name: os.pipe() for name in "abcdef"}
+    begun = {name: os.pipe() for name in "abcdef"}
 
     def waits(name: str) -> int:
         """Says so, and ends when it is told to."""
-        return int(os.read(parts[name][0], 1))
+        os.write(begun[name][1], b"!")
+        return int(os.read(told[name][0], 1))
+
+    def begins(name: str, seconds: float = 60) -> bool:
+        return bool(select.select([begun[name][0]], [], [], seconds)[0])
 
     def tell(name: str, answer: bytes) -> None:
-        os.write(parts[name][1], answer)
+        os.write(told[name][1], answer)
         while name in beside.running and not beside.running[name].has_answered():
             time.sleep(0.01)
 
-    for name in "abcd":
+    def begin(name: str) -> None:
         beside.begin(name, (partial(waits, name), 60))
-    assert [*beside.running] == ["a", "b"]  # on all processors but one
+
+    for name in "abcd":
+        begin(name)
+    assert begins("a") and begins("b")  # on all processors but one
+    assert not begins("c", 0.1)  # for which there is a copy
+    assert ([*beside.running], [*beside.next], [*beside.waiting]) == (["a", "b"], ["c"], ["d"])
     assert [name for name in "abcd" if beside.has_begun(name)] == ["a", "b"]
     tell("b", b"2")
-    beside.begin("d", (partial(int, 4), 60))  # in the place of what waited; "c" has waited longer
-    assert [*beside.running] == ["a", "c"] and [*beside.waiting] == ["d"]
+    assert begins("c") and beside.has_begun("c") and not begins("d", 0.1)
+    begin("d")  # in the place of what waited
+    assert ([*beside.running], [*beside.next], [*beside.waiting]) == (["a", "c"], ["d"], [])
     tell("a", b"1")
+    assert begins("d")
+    begin("e")
+    assert ([*beside.running], [*beside.next]) == (["c", "d"], ["e"])
     assert (beside.wait("a"), beside.wait("b")) == (1, 2)
     assert not beside.has_begun("b")
-    beside.begin("e", (partial(int, 5), 60))
-    assert [*beside.running] == ["c", "d"]
-    running = [row.copy.child for row in beside.running.values()]
+    beside.drop("c")  # what is dropped has ended, too
+    assert begins("e") and beside.has_begun("e")
+    begin("f")
+    assert ([*beside.running], [*beside.next]) == (["d", "e"], ["f"])
+    tell("d", b"4")
+    assert beside.wait("d") == 4
+    going = [row.copy.child for row in (*beside.running.values(), *beside.next.values())]
+    assert len(going) == 2
     beside.end()
-    assert not beside.running
-    for process in running:
+    assert not beside.running and not beside.next
+    for process in going:
         with pytest.raises(ProcessLookupError):
             os.kill(process, 0)
 
