@@ -11,7 +11,7 @@ to what depends on sizes alone: each copy has its terms in order, and the last n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from math import prod
 
@@ -20,6 +20,8 @@ from polygpu.analysis.inlined import (
     inlined,
     member,
     named,
+    needed,
+    part,
     reads_any,
     within,
     without_locals,
@@ -29,22 +31,16 @@ from polygpu.analysis.names import FreeNames
 from polygpu.analysis.reductions import may_reorder
 from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, Reference
 from polygpu.model.rewrite import (
-    action_expressions,
-    actions,
-    locals_of,
     map_actions,
-    references,
     rewrite,
     scalars_in,
     substitute,
 )
 from polygpu.model.scop import (
     Access,
-    Action,
     Array,
     Assumption,
     Branch,
-    Let,
     Loop,
     Scop,
     Statement,
@@ -115,31 +111,10 @@ def _single_updates(s: Statement) -> tuple[Statement, ...]:
     locals_ = s.body[: len(s.body) - len(updates)]
     if s.ends or not all(isinstance(a, Store | Branch) for a in updates):
         return ()
-    parts = tuple(_part(s, (*_needed(locals_, a), a)) for a in updates)
+    parts = tuple(part(s, (*needed(locals_, (a,)), a)) for a in updates)
     pairs = [(x, y) for x in parts for y in parts if x is not y]
     apart = all(_apart(x, y) or _add_alike(x, y) for x, y in pairs)
     return parts if apart and all(_updating(x) is not None for x in parts) else ()
-
-
-def _needed(locals_: Sequence[Action], a: Action) -> tuple[Action, ...]:
-    """Those of the locals that an action reads, directly or by others of them."""
-    found: list[Action] = []
-    names = {*_evaluated(a)}
-    for local in reversed(locals_):
-        if isinstance(local, Let) and local.name in names:
-            found.insert(0, local)
-            names |= _evaluated(local)
-    return tuple(found)
-
-
-def _evaluated(a: Action) -> frozenset[str]:
-    return frozenset().union(*(locals_of(x) for x in actions((a,))))
-
-
-def _part(s: Statement, body: tuple[Action, ...]) -> Statement:
-    expressions = (e for a in actions(body) for e in action_expressions(a))
-    sites = {r.site for e in expressions for r in references(e)}
-    return replace(s, body=body, accesses=tuple(a for a in s.accesses if a.reference.site in sites))
 
 
 def _histogram(scop: Scop, s: Statement, a: Access) -> _Histogram:
@@ -153,7 +128,7 @@ def _histogram(scop: Scop, s: Statement, a: Access) -> _Histogram:
         raise _refused(a, why, "--reassociate lets threads share them")
     for level in range(len(s.iterators)):
         alone = _without_other_updates(scop, s, level)
-        plain = inlined(alone, s, level)
+        plain = inlined(alone, s, level) or inlined(alone, s, level, free=FreeNames.beside(alone))
         store = None if plain is None else _updating(plain)
         others = (x for x in within(alone, s, level) if x.name != s.name)
         if plain is not None and store is not None and all(_apart(plain, x) for x in others):

@@ -6,8 +6,19 @@ from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from itertools import dropwhile, islice
 
+from polygpu.analysis.names import FreeNames
 from polygpu.model.expr import Binary, Cast, Expr, Int, Name, Reference, Select, type_of
-from polygpu.model.rewrite import actions, map_actions, reads_of, references, rewrite, substitute, walk
+from polygpu.model.rewrite import (
+    action_expressions,
+    actions,
+    locals_of,
+    map_actions,
+    reads_of,
+    references,
+    rewrite,
+    substitute,
+    walk,
+)
 from polygpu.model.scop import Access, Action, Branch, Let, Scop, Statement, Store
 from polygpu.model.updates import alike
 
@@ -37,11 +48,13 @@ def written(statements: Iterable[Statement]) -> set[tuple[str, str]]:
     return {member(a.reference) for x in statements for a in x.accesses if a.write}
 
 
-def inlined(scop: Scop, s: Statement, level: int, after: bool = False) -> Statement | None:
+def inlined(
+    scop: Scop, s: Statement, level: int, after: bool = False, free: FreeNames | None = None
+) -> Statement | None:
     """`s` with what earlier statements of the same loop body compute for it: `v = f(a[i]); if (v > t) t = v;`
 
     None where it reads what the loop changes in another way. What is there still `after` the loop stays as it
-    is, if `s` is to go there.
+    is, if `s` is to go there. The values are in locals of `s` where there are `free` names for these.
     """
     inside = [x for x in within(scop, s, level) if x.name != s.name]
     block = [x for x in inside if _place(x) == _place(s)]
@@ -54,7 +67,7 @@ def inlined(scop: Scop, s: Statement, level: int, after: bool = False) -> Statem
             continue
         if read and (read & elsewhere or not _supplies(w, s)):
             return None
-        s = _with_value(s, w) if read else s
+        s = _with_value(s, w, free) if read else s
         if read and not _is_small(e for a in actions(s.body) for e in reads_of(a)):
             return None
         if read and stay & {member(a.reference) for a in w.accesses if not a.write}:
@@ -135,18 +148,25 @@ def _supplied(inside: Sequence[Statement], s: Statement, r: Reference) -> bool:
     return False
 
 
-def _with_value(s: Statement, w: Statement) -> Statement:
+def _with_value(s: Statement, w: Statement, free: FreeNames | None) -> Statement:
     """`s` with what `w` stores in place of the element it reads; under a test, it still reads that too."""
     stored = _stored(w)
     assert stored is not None
     store, test = stored
-    exact = type_of(store.value) == store.target.type
-    value = store.value if exact else Cast(store.target.type, store.value)
+    target = store.target
+    exact = type_of(store.value) == target.type
+    value = store.value if exact else Cast(target.type, store.value)
+    replaced = [a for a in s.accesses if not a.write and alike(a.reference, target)]
+
+    def new(old: Expr) -> Expr:
+        return value if test is None else Select(test, value, old)
+
+    local = None if free is None else Let(free.new(target.array), target.type, new(replaced[0].reference))
 
     def changed(e: Expr) -> Expr | None:
-        if not isinstance(e, Reference) or not alike(e, store.target):
+        if not isinstance(e, Reference) or not alike(e, target):
             return None
-        return value if test is None else Select(test, value, e)
+        return new(e) if local is None else Name(local.name, local.type)
 
     def put(e: Expr) -> Expr:
         return rewrite(e, changed)
@@ -157,15 +177,38 @@ def _with_value(s: Statement, w: Statement) -> Statement:
     def access(a: Access) -> Access:
         return replace(a, reference=place(a.reference))
 
-    replaced = [a for a in s.accesses if not a.write and alike(a.reference, store.target)]
     mine = [access(a) for a in s.accesses if a not in replaced] + (replaced if test is not None else [])
     reads = [a for a in w.accesses if not a.write]
-    return replace(s, body=map_actions(s.body, put, place), accesses=(*reads, *mine))
+    body = (*(() if local is None else (local,)), *map_actions(s.body, put, place))
+    return replace(s, body=body, accesses=(*reads, *mine))
 
 
 def without_locals(body: Sequence[Action]) -> tuple[Action, ...]:
     """A body without the locals that it begins with."""
     return tuple(dropwhile(lambda a: isinstance(a, Let) and not a.assign, body))
+
+
+def needed(locals_: Sequence[Action], body: Sequence[Action]) -> tuple[Action, ...]:
+    """Those of the locals that actions read, directly or by others of them."""
+    found: list[Action] = []
+    names = {*_evaluated(body)}
+    for local in reversed(locals_):
+        if isinstance(local, Let) and local.name in names:
+            found.insert(0, local)
+            names |= _evaluated((local,))
+    return tuple(found)
+
+
+def _evaluated(body: Sequence[Action]) -> frozenset[str]:
+    return frozenset().union(*(locals_of(x) for x in actions(body)))
+
+
+def part(s: Statement, body: tuple[Action, ...]) -> Statement:
+    """`s` with a body of which all references are some of its own, perhaps with other subscripts."""
+    expressions = (e for a in actions(body) for e in action_expressions(a))
+    here = {r.site: r for e in expressions for r in references(e)}
+    kept = (a for a in s.accesses if a.reference.site in here)
+    return replace(s, body=body, accesses=tuple(replace(a, reference=here[a.reference.site]) for a in kept))
 
 
 def with_values(s: Statement) -> Statement:

@@ -95,9 +95,10 @@ def selected(scop: Scop) -> Scop:
 
 def _selected(scop: Scop, s: Statement) -> Statement:
     match s.body:
-        case (Branch(test, (Store(target, value),), ()),) if _repeats(s.iterators, target):
+        case (Branch(test, (Store(target, value),), ()),) if repeats_at(s, target):
             store = Store(target, Select(test, value, target))
-            sometimes = any(a.guards for a in s.accesses)  # elements beyond need not exist
+            # Elements beyond need not exist, nor those that data tell.
+            sometimes = any(a.guards or (a.write and not a.affine) for a in s.accesses)
             if (
                 sometimes
                 or update(store) is None
@@ -178,7 +179,7 @@ def _is_private(s: Statement, private: Set[str]) -> bool:
 def is_update(scop: Scop, s: Statement) -> bool:
     """Whether all that a statement does is to update one element, by terms in any order."""
     match s.body:
-        case (Store(target) as store,) if _repeats(s.iterators, target):
+        case (Store(target) as store,) if repeats_at(s, target):
             may = may_reorder(scop, s.loops, target.array, target.type)
             return may and update(store) is not None
     return False
@@ -213,7 +214,7 @@ def _body(s: Statement) -> tuple[object, ...]:
 def _plain_update(scop: Scop, s: Statement) -> tuple[Reference, str] | None:
     """The element that a statement updates, and the operator, if its value is not rounded once more."""
     match s.body:
-        case (Store(target, value) as store,) if _repeats(s.iterators, target):
+        case (Store(target, value) as store,) if repeats_at(s, target):
             operator, exact = update(store), type_of(value) == target.type or not is_floating(target.type)
             may = may_reorder(scop, s.loops, target.array, target.type)
             if operator in ("+", "*", "&", "|", "^") and exact and may:
@@ -239,9 +240,9 @@ def _chain(first: Statement, second: Statement) -> Statement:
     )
 
 
-def _repeats(iterators: tuple[str, ...], target: Reference) -> bool:
-    """Whether the innermost loop stays at one element."""
-    return bool(iterators) and iterators[-1] not in scalars_in(*target.subscripts)
+def repeats_at(s: Statement, target: Reference) -> bool:
+    """Whether the innermost loop of a statement stays at one element."""
+    return bool(s.iterators) and s.iterators[-1] not in scalars_in(*target.subscripts)
 
 
 def may_reorder(scop: Scop, loops: tuple[int, ...], array: str, ctype: str) -> bool:

@@ -76,6 +76,11 @@ def _is_guarded(node: Node) -> bool:
     return isinstance(node, If) and _within((*node.then, *node.otherwise), lambda n: isinstance(n, Loop))
 
 
+def _is_shared(node: Node) -> bool:
+    """A branch with several statements."""
+    return isinstance(node, If) and max(len(node.then), len(node.otherwise)) > 1
+
+
 def _is_over_members(node: Node) -> bool:
     return isinstance(node, Loop) and node.iterator == "d"
 
@@ -97,6 +102,7 @@ FORMS = {
     "jumps": Form("continue, goto forward, switch", lambda p: _spelled(p, _JUMP)),
     "turns": Form("loops within an iteration that data bound", lambda p: _somewhere(p, _is_turn)),
     "guarded": Form("loops within an if", lambda p: _somewhere(p, _is_guarded)),
+    "branches": Form("several statements within an if", lambda p: _somewhere(p, _is_shared)),
     "vectors": Form("loops over members that are arrays", lambda p: _somewhere(p, _is_over_members)),
     "by-value": Form("copies of structures within an if", lambda p: _somewhere(p, _is_structure)),
     "openmp": Form("pragmas of OpenMP", lambda p: _somewhere(p, _has_pragma)),

@@ -80,6 +80,8 @@ def sums(v: Values, header: Header, scope: Scope) -> tuple[Node, ...]:
     for k, (node, (_, ctype)) in enumerate(updates):
         local = f"{'y' if is_floating(ctype) else 'z'}{k}"  # of one type in all of a program
         body += () if node is None else _by_a_local(v, node, local, ctype, beside)
+    if body and v.chance(0.25):
+        body = _under_a_test(v, body, beside)
     if v.arrays and v.chance(0.15):
         body = (*_largest(v, beside, targets[0]), *body)
     if v.arrays and v.chance(0.2):
@@ -130,7 +132,9 @@ def _node(
     if index is not None and v.chance(0.6):
         return _fold(v, target, index, scope)
     sized = isinstance(place, Read) and not place.member and storages[place.array] != "flat"
-    return _histogram(v, target, scope) if sized and v.chance(0.2) else _update(v, target, scope)
+    if sized and v.chance(0.25):
+        return _guarded(v, target, scope) if v.chance(0.3) else _histogram(v, target, scope)
+    return _update(v, target, scope)
 
 
 def _fold(v: Values, target: Target, index: Read | Scalar, scope: Scope) -> Node:
@@ -165,6 +169,18 @@ def _histogram(v: Values, target: Target, scope: Scope) -> Assign:
     return _update(v, (replace(place, subscripts=(*place.subscripts[:-1], chosen)), ctype), scope)
 
 
+def _guarded(v: Values, target: Target, scope: Scope) -> If:
+    """if (b[i] >= 0 && b[i] < 8) a[b[i]] += ...;      where the test fails, there is no such element"""
+    place, ctype = target
+    assert isinstance(place, Read)
+    leaf = v.leaf(scope, "int")
+    test = Operation(f"({{0}}) >= 0 && ({{0}}) < {_BINS}", (leaf,))
+    chosen = Operation("(int)({0})", (leaf,))
+    return If(
+        test, (_update(v, (replace(place, subscripts=(*place.subscripts[:-1], chosen)), ctype), scope),)
+    )
+
+
 def _again(v: Values, node: Node, target: Target, scope: Scope) -> Assign | None:
     """Another update of elements of a histogram: a[b[i] & 7] += ...; a[c[i] & 7] -= ...;"""
     if not isinstance(node, Assign) or node.target == target[0] or not v.chance(0.4):
@@ -188,8 +204,24 @@ def _by_a_local(v: Values, node: Node, local: str, ctype: str, scope: Scope) -> 
     return Declare(local, "float" if floating else "int", node.value), *changes, replace(node, value=z)
 
 
+def _under_a_test(v: Values, body: tuple[Node, ...], scope: Scope) -> tuple[Node, ...]:
+    """if (a[i] % 3) { int z = ...; s += z; t += ...; }      or some of it on the other side"""
+    leaf = v.leaf(scope, "int")
+    test = Operation(v.random.choice(("({0}) % 3", "({0}) > 3", "({0}) & 1")), (leaf,))
+    declares = any(isinstance(node, Declare) for node in body)
+    k = len(body) if declares or v.chance(0.4) else v.random.randrange(1, len(body) + 1)
+    inner = body[:k]
+    if v.chance(0.3):
+        other = Operation("({0}) % 5 != 2", (v.leaf(scope, "int"),))
+        inner = (*inner[:-1], If(other, inner[-1:])) if not declares else (If(other, inner),)
+    return (If(test, inner, body[k:]),)
+
+
 def _places(node: Node, target: Read | Scalar) -> list[Read | Scalar]:
     """The elements that a node made for a target may update."""
+    match node:
+        case If(then=(Assign() as update,)):
+            node = update
     if not isinstance(node, Assign) or node.target == target or not isinstance(target, Read):
         return [target]
     return [replace(target, subscripts=(*target.subscripts[:-1], constant(k))) for k in range(_BINS)]

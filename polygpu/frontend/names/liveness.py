@@ -8,6 +8,7 @@ from typing import Any
 
 from pycparser import c_ast
 
+from polygpu.frontend.names import lending
 from polygpu.frontend.text.nodes import nodes, parts_of, remembered
 from polygpu.support.dataclass import dataclass
 
@@ -62,8 +63,8 @@ def address_taken(tree: Any, name: str) -> bool:
 
 
 def address_kept(tree: Any, name: str) -> bool:
-    """Whether a pointer may hold the variable's address, or that of a part, for longer than a call of a
-    function of the C library that reads values into variables: that is an assignment.
+    """Whether a pointer may hold the variable's address, or that of a part, for longer than a call that may
+    assign to it: of a function of the C library that reads values into variables, or one that it is lent.
     """
     return name in _kept(tree)
 
@@ -82,6 +83,7 @@ def _kept(tree: Any) -> frozenset[str | None]:
         for given in (call.args.exprs if call.args else ())
         if isinstance(given, c_ast.UnaryOp) and given.op == "&" and isinstance(given.expr, c_ast.ID)
     }
+    brief |= {id(node.expr) for node in nodes(tree) if isinstance(node, lending.UnaryOp)}
     return frozenset(_whole(part) for part in _taken(tree) if id(part) not in brief)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from pycparser import c_ast
 
+from polygpu.frontend.names.lending import mark_lent
 from polygpu.frontend.names.scopes import Hidden, file_scope
 from polygpu.frontend.names.structures import told_apart
 from polygpu.frontend.options import FrontendOptions, Kept, Lifted, Vetoed
@@ -129,6 +130,7 @@ def _parsed(path: str, text: str, options: FrontendOptions) -> _Parsed:
     beside = Beside(Unit(tree.root, tree.positions), scope, tree.positions)
     if options.others and (names := called(tree.root)):
         beside.borrow(list(units(sorted(names), options.others, options)))
+    mark_lent(tree.root, scope)
     positions = beside.positions
     context = FileContext(sources[path], expansion, tree.root, positions, scope, options.part, beside.refused)
     told = (*preprocessed.diagnostics, *parsed.diagnostics)

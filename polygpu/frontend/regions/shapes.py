@@ -197,17 +197,18 @@ def _written_apart(region: Region) -> frozenset[int]:
 
 
 def _updated(region: Region) -> frozenset[int]:
-    """The writes of statements that only add to an element, or the like: threads may do so in copies."""
-    bodies = (raw.body for raw in region.statements if raw.iterators)
-    stores = (_only_store(body) for body in bodies)
-    return frozenset(s.target.site for s in stores if s is not None and update(s) is not None)
+    """The writes that only add to an element, or the like: threads may do so in copies."""
+    stores = (store for raw in region.statements if raw.iterators for store in _stores(raw.body))
+    return frozenset(s.target.site for s in stores if update(s) is not None)
 
 
-def _only_store(body: tuple[Action, ...]) -> Store | None:
-    match tuple(a for a in body if not isinstance(a, Let)):
-        case (Store() as store,) | (Branch(_, (Store() as store,), ()),):
-            return store
-    return None
+def _stores(body: Iterable[Action]) -> Iterator[Store]:
+    """The stores of a body but for those in loops."""
+    for a in body:
+        if isinstance(a, Store):
+            yield a
+        elif isinstance(a, Branch):
+            yield from _stores((*a.then, *a.otherwise))
 
 
 def _keeps_apart(region: Region, loop: int, array: str) -> bool:
