@@ -52,6 +52,8 @@ SHARED = {
     "a value with bounds": "if (a[i] > 9) { t = x[i]; if (t > 7) t = 7; if (t < 2) t = 2; sx += t; c1++; }",
     "a histogram of what is computed": "if (a[i] > 9) { t = x[i] * 6; b = (int)t; h[b]++; sx += t; }",
     "a place with a bound": "if (a[i] % 3) { b = a[i] * 2; if (b > 63) b = 63; h[b] += a[i]; c1 += b; }",
+    "a place that a test bounds": "b = a[i] * 3 - 40; if (b >= 0 && b < 64) h[b]++;",
+    "a place that a test bounds, beside others": "b = a[i] * 3 - 40; if (b > 0 && b < 9) { h[b]++; c1++; }",
     "a place that is counted down": "b = a[i]; if (b > 3) { b = b - 1; h[b]++; c1 += b; }",
     "a test within": "if (a[i] > 9) { t = x[i] + 1; if (t > 4) { h[(int)t] += 2; c1++; } sx += t; }",
     "narrow types": "if (a[i] > 9) { unsigned char q = a[i] * 9; c1 += q; h[q & 63] += (short)(q * 300); }",
@@ -84,6 +86,39 @@ def test_updates_beside_other_things(name: str, tmp_path: Path) -> None:
 def test_what_has_to_stay_in_order(name: str, tmp_path: Path) -> None:
     with pytest.raises(Diagnosed, match="is not affine"):
         compiled(PROGRAM.replace("BODY", REFUSED[name]), tmp_path)
+
+
+NOT_THERE = """
+#include <stdio.h>
+#include <stdlib.h>
+struct found { int *most; int at; };
+static void look(struct found *f, int n, const int *restrict a)
+{
+#pragma scop
+    for (int i = n - 1; i >= 0; i--)
+        if (a[i] > f->most[1]) {
+            f->most[1] = a[i];
+            f->at = i;
+        }
+#pragma endscop
+}
+int main(int argc, char **argv)
+{
+    int n = atoi(argv[1]), most[2] = {0, 3}, *a = malloc(n * sizeof *a + 4);
+    struct found f = {n > 0 ? most : NULL, -1};
+    for (int k = 0; k < n; k++) a[k] = k * 7919 % 1000;
+    look(&f, n, a);
+    printf("%d %d\\n", f.at, most[1]);
+    return 0;
+}
+"""
+
+
+def test_what_no_iteration_uses_need_not_exist(tmp_path: Path) -> None:
+    made = compiled(NOT_THERE, tmp_path)
+    assert (1, 1, 1) not in blocks(made)[:1]
+    assert certify(one(made)).holds
+    assert_same(made, tmp_path, 0, 1, 700)
 
 
 def test_floating_point_sums_stay_in_order_unless_asked(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ from polygpu.analysis.inlined import (
     kept,
     member,
     named,
+    outside,
     reads_any,
     with_values,
     within,
@@ -105,12 +106,6 @@ class _Fold:
         """Of each inner loop, whether it counts up."""
         entries = self.statement.schedule[2 * self.level + 1 :: 2]
         return tuple(isinstance(e, str) and not e.startswith("-") for e in entries)
-
-    @property
-    def outside(self) -> tuple[Expr, ...]:
-        """The conditions of what is around the inner loops."""
-        mine = {*self.inner}
-        return tuple(c for c in self.statement.domain if not scalars_in(c) & mine)
 
 
 @dataclass(frozen=True)
@@ -404,7 +399,7 @@ class _Made:
             name=name,
             iterators=s.iterators[:level],
             loops=s.loops[:level],
-            domain=self.fold.outside,
+            domain=outside(s, level),
             schedule=s.schedule[: 2 * level + 1],
             body=body,
             accesses=accesses,

@@ -21,6 +21,7 @@ from polygpu.analysis.inlined import (
     member,
     named,
     needed,
+    outside,
     part,
     reads_any,
     within,
@@ -33,7 +34,6 @@ from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, Reference
 from polygpu.model.rewrite import (
     map_actions,
     rewrite,
-    scalars_in,
     substitute,
 )
 from polygpu.model.scop import (
@@ -285,14 +285,12 @@ class _Copies:
         schedule: list[int | str] = list(s.schedule[: 2 * level + 1])
         for iterator in (*elements, *copies):
             schedule += [iterator, 0]
-        inner = {*s.iterators[level:]}
-        outside = tuple(c for c in s.domain if not scalars_in(c) & inner)
         return replace(
             s,
             name=self.free.new(name),
             iterators=(*s.iterators[:level], *elements, *copies),
             loops=(*s.loops[:level], *map(self._loop, (*elements, *copies))),
-            domain=(*outside, *conditions),
+            domain=(*outside(s, level), *conditions),
             schedule=tuple(schedule),
             body=map_actions((store,), lambda e: substitute(e, names), here),
             accesses=(*(access(r, False) for r in reads), access(store.target, True)),

@@ -16,6 +16,7 @@ from polygpu.model.rewrite import (
     reads_of,
     references,
     rewrite,
+    scalars_in,
     substitute,
     walk,
 )
@@ -32,6 +33,39 @@ def within(scop: Scop, s: Statement, level: int) -> Iterator[Statement]:
     return (
         x for x in scop.statements if len(x.iterators) > level and x.schedule[:depth] == s.schedule[:depth]
     )
+
+
+def outside(s: Statement, level: int) -> tuple[Expr, ...]:
+    """The conditions of what is around the loops of `s` from `level` on, where these have iterations: else
+    they touch nothing, and what they would touch need not exist. Of a loop whose bounds another one of them
+    tells, that is not known.
+    """
+    mine = {*s.iterators[level:]}
+    around = tuple(c for c in s.domain if not scalars_in(c) & mine)
+    return (*around, *(test for name in s.iterators[level:] for test in _entered(s.domain, name, mine)))
+
+
+def _entered(domain: Sequence[Expr], name: str, iterators: Set[str]) -> Iterator[Expr]:
+    """That each lower bound of a loop is below each upper one."""
+    known = [
+        (op, bound)
+        for op, bound in (_bound(c, name) for c in domain)
+        if bound is not None and not scalars_in(bound) & iterators
+    ]
+    for low, least in known:
+        for high, most in known:
+            if low in (">=", ">") and high in ("<=", "<"):
+                strict = (low == ">") + (high == "<")
+                yield Binary(
+                    "<" if strict else "<=", Binary("+", least, Int(1)) if strict == 2 else least, most
+                )
+
+
+def _bound(c: Expr, name: str) -> tuple[str, Expr | None]:
+    match c:
+        case Binary(op, Name(found), bound) if found == name and op in ("<", "<=", ">", ">="):
+            return op, bound
+    return "", None
 
 
 def named(scop: Scop, name: str) -> Statement:

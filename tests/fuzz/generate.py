@@ -18,7 +18,7 @@ from tests.fuzz.forms import (
     stencil_arrays,
     straight,
 )
-from tests.fuzz.held import with_held
+from tests.fuzz.held import with_held, without_scalars
 from tests.fuzz.openmp import PLACES, scatter, with_pragmas
 from tests.fuzz.pointing import with_pointers
 from tests.fuzz.program import (
@@ -73,7 +73,7 @@ def _program(seed: str, sums: bool) -> Program:
     author.vectors = Random(f"{seed}:vectors").random() < VECTORS and not author.scattering
     made = with_held(author.program(), Random(f"{seed}:held"))
     if author.scattering or openmp.random() < 0.1:
-        return with_pragmas(openmp, made)
+        return with_pragmas(openmp, without_scalars(made))
     complex_made = with_complex(made, Random(f"{seed}:complex"))
     if complex_made is not made:
         return complex_made

@@ -1,4 +1,5 @@
-"""Sizes and arrays that programs keep in structures, in elements of arrays, behind pointers and in products.
+"""What programs keep in structures, in elements of arrays, behind pointers and in products: sizes, arrays,
+and scalars that the regions assign.
 
 for (i = 0; i < n; i++) A0[i] = G0_A1[i];    ->    for (i = 0; i < h->n; i++) h->A0[i] = G0_held.A1[i];
 """
@@ -20,7 +21,7 @@ SIZES = {
     "product": "(h->{0} * h->one)",
     "divided": "(h->two_{0} / h->two)",
 }
-HELD = "held"  # an array
+HELD = "held"  # an array or a scalar
 
 
 def with_held(p: Program, random: Random) -> Program:
@@ -30,7 +31,21 @@ def with_held(p: Program, random: Random) -> Program:
     alike = random.choice((*SIZES, ""))
     sizes = [(name, alike or random.choice((*SIZES, ""))) for name in p.unknown]
     arrays = [(a.name, HELD) for a in p.arrays if a.storage in ("flat", "global") and random.random() < 0.8]
-    return replace(p, held=tuple((name, where) for name, where in (*sizes, *arrays) if where))
+    scalars = [(name, HELD) for name, _ in p.scalars if random.random() < 0.5]
+    return replace(p, held=tuple((name, where) for name, where in (*sizes, *arrays, *scalars) if where))
+
+
+def without_scalars(p: Program) -> Program:
+    """The program with its scalars as variables, which pragmas may name."""
+    scalars = dict(p.scalars)
+    return replace(p, held=tuple((name, where) for name, where in p.held if name not in scalars))
+
+
+def own_scalars(p: Program) -> list[str]:
+    """Where the function has its scalars: declarations, or assignments to members."""
+    own = [(name, ctype) for name, ctype in p.scalars if not is_held(p, name)]
+    members = [f"h->{name} = 1;" for name, _ in p.scalars if is_held(p, name)]
+    return [*(f"{ctype} {name} = 1;" for name, ctype in own), *members]
 
 
 def declarations(k: int, p: Program) -> list[str]:
@@ -39,6 +54,7 @@ def declarations(k: int, p: Program) -> list[str]:
         return []
     t, members = p.parameter, "".join(f" {p.parameter} {name}, two_{name};" for name in p.unknown)
     pointers = "".join(f" {a.type} *{a.name};" for a in p.arrays if a.storage == "flat")
+    members += "".join(f" {ctype} {name};" for name, ctype in p.scalars if is_held(p, name))
     return [
         f"struct inner{k} {{ float unused;{members} {t} last; }};",
         f"struct held{k} {{{members} {t} one, two; struct inner{k} inner;{pointers} }};",
@@ -79,6 +95,6 @@ def spelled(p: Program, line: str) -> str:
         if where in SIZES:
             number = p.unknown.index(name) if name in p.unknown else 0
             line = re.sub(rf"\b{name}\b", SIZES[where].format(name, number), line)
-        elif any(a.name == name and a.storage == "flat" for a in p.arrays):
+        elif any(a.name == name and a.storage == "flat" for a in p.arrays) or name in dict(p.scalars):
             line = re.sub(rf"\b{name}\b", f"h->{name}", line)
     return line

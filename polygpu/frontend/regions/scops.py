@@ -194,7 +194,7 @@ def _read(reader: Reader, extract: Extract, items: Sequence[Any], tests: frozens
     _check(region)
     with collecting(region.problems):
         pointers.check(region)
-        settle(reader, path, partial(_lives, extract), extract.position)
+        settle(reader, path, lambda v: v.name in region.hosts or _lives(extract, v), extract.position)
     _check(region)
     tell_equal(region, tests)
     shaped = shape(reader)
