@@ -2,7 +2,7 @@
 
 lift                                                                      a file
 rewritten (separate, search, select, chain, gather), measure              a region
-cluster, shareable (fold)                                                 a region
+cluster, shareable (part, privatise, fold)                                a region
 polyhedra, conditions, dependences, dead, expand, split, schedule         a region    schedule.prepare
 share, map, lower, pad                                                    a region    lower.realise
 choose, and these three again                                             a region    search

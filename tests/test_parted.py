@@ -116,7 +116,7 @@ int main(int argc, char **argv)
 
 def test_what_no_iteration_uses_need_not_exist(tmp_path: Path) -> None:
     made = compiled(NOT_THERE, tmp_path)
-    assert (1, 1, 1) not in blocks(made)[:1]
+    assert set(blocks(made)) != {(1, 1, 1)}
     assert certify(one(made)).holds
     assert_same(made, tmp_path, 0, 1, 700)
 
