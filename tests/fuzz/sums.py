@@ -170,15 +170,14 @@ def _histogram(v: Values, target: Target, scope: Scope) -> Assign:
 
 
 def _guarded(v: Values, target: Target, scope: Scope) -> If:
-    """if (b[i] >= 0 && b[i] < 8) a[b[i]] += ...;      where the test fails, there is no such element"""
+    """if (c[i] % 7 != 3) { int b = ...; if (b >= 0 && b < 8) a[b] += ...; }   else no such element is there"""
     place, ctype = target
     assert isinstance(place, Read)
-    leaf = v.leaf(scope, "int")
-    test = Operation(f"({{0}}) >= 0 && ({{0}}) < {_BINS}", (leaf,))
-    chosen = Operation("(int)({0})", (leaf,))
-    return If(
-        test, (_update(v, (replace(place, subscripts=(*place.subscripts[:-1], chosen)), ctype), scope),)
-    )
+    chosen = Scalar("b")
+    update = _update(v, (replace(place, subscripts=(*place.subscripts[:-1], chosen)), ctype), scope)
+    inside = If(Operation(f"{{0}} >= 0 && {{0}} < {_BINS}", (chosen,)), (update,))
+    test = Operation("({0}) % 7 != 3", (v.leaf(scope, "int"),))
+    return If(test, (Declare("b", "int", v.leaf(scope, "int")), inside))
 
 
 def _again(v: Values, node: Node, target: Target, scope: Scope) -> Assign | None:
@@ -220,7 +219,7 @@ def _under_a_test(v: Values, body: tuple[Node, ...], scope: Scope) -> tuple[Node
 def _places(node: Node, target: Read | Scalar) -> list[Read | Scalar]:
     """The elements that a node made for a target may update."""
     match node:
-        case If(then=(Assign() as update,)):
+        case If(then=(Declare(), If(then=(Assign() as update,)))):
             node = update
     if not isinstance(node, Assign) or node.target == target or not isinstance(target, Read):
         return [target]
