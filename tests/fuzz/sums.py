@@ -170,7 +170,7 @@ def _histogram(v: Values, target: Target, scope: Scope) -> Assign:
 
 
 def _guarded(v: Values, target: Target, scope: Scope) -> If:
-    """if (c[i] % 7 != 3) { int b = ...; if (b >= 0 && b < 8) a[b] += ...; }   else no such element is there"""
+    """if (c[i] % 7 != 3) { int b = ...; if (b >= 0 && b < 8) a[b] += ...; }   else it is not there"""
     place, ctype = target
     assert isinstance(place, Read)
     chosen = Scalar("b")
