@@ -41,11 +41,10 @@ def without_scalars(p: Program) -> Program:
     return replace(p, held=tuple((name, where) for name, where in p.held if name not in scalars))
 
 
-def own_scalars(p: Program) -> list[str]:
-    """Where the function has its scalars: declarations, or assignments to members."""
-    own = [(name, ctype) for name, ctype in p.scalars if not is_held(p, name)]
-    members = [f"h->{name} = 1;" for name, _ in p.scalars if is_held(p, name)]
-    return [*(f"{ctype} {name} = 1;" for name, ctype in own), *members]
+def scalars_of(p: Program) -> tuple[list[str], list[str]]:
+    """How the function's scalars begin: declarations, and assignments to those that are members."""
+    own = [f"    {ctype} {name} = 1;" for name, ctype in p.scalars if not is_held(p, name)]
+    return own, [f"    h->{name} = 1;" for name, _ in p.scalars if is_held(p, name)]
 
 
 def declarations(k: int, p: Program) -> list[str]:

@@ -234,12 +234,12 @@ def _function(k: int, p: Program, pragmas: bool) -> str:
         regions += ["#pragma endscop"] * pragmas
     lines = [chosen.head(p, f"double p{k}", _parameters(k, p)), "{", *chosen.declarations(p)]
     lines += [f"    const {p.parameter} {text} = {value};" for text, value in p.spelled("const").items()]
-    own = held.own_scalars(p)
-    lines += [f"    {line}" for line in own if not line.startswith("h->")]
+    own, members = held.scalars_of(p)
+    lines += own
     if p.old:
         lines.append("    int i, j, k, l, d;")
     lines += [f"    {text};" for text in writer.declarations()]
-    lines += [*(f"    {line}" for line in own if line.startswith("h->")), *regions]
+    lines += [*members, *regions]
     total = held.spelled(p, " + ".join(["0.0", *(text for text, _ in p.scalars), *writer.live]))
     helpers = writer.spelling.helpers if writer.spelling else []
     return "\n".join([*helpers, *lines, f"    return {total};", "}", ""])
