@@ -17,6 +17,7 @@ from math import prod
 
 from polygpu.analysis.inlined import (
     behind,
+    in_parts,
     inlined,
     member,
     named,
@@ -98,10 +99,7 @@ def _with_single_updates(scop: Scop, places: Collection[Position]) -> Scop:
         s = named(scop, name)
         parts = _single_updates(s) if _told_by_data(scop, s) is not None else ()
         if len(parts) > 1:
-            free = FreeNames.beside(scop)
-            others = (replace(x, name=free.new(f"{name}_{k}")) for k, x in enumerate(parts[1:], 1))
-            made = (replace(parts[0], name=name), *others)
-            scop = replace(scop, statements=tuple(behind(scop, s, len(s.iterators), made)))
+            scop = in_parts(scop, s, parts)
     return scop
 
 

@@ -270,6 +270,17 @@ def reads_any(e: Expr, arrays: Collection[str]) -> bool:
     return any(r.array in arrays for r in references(e))
 
 
+def in_parts(scop: Scop, s: Statement, parts: Sequence[Statement]) -> Scop:
+    """`scop` with a statement's `parts` instead, of which the first keeps its name.
+
+    `name`_1 would be what index sets call a piece of it.
+    """
+    free = FreeNames.beside(scop)
+    others = (replace(x, name=free.new(f"{s.name}_part{k}")) for k, x in enumerate(parts[1:], 1))
+    made = (replace(parts[0], name=s.name), *others)
+    return replace(scop, statements=tuple(behind(scop, s, len(s.iterators), made)))
+
+
 def behind(scop: Scop, old: Statement, level: int, made: Sequence[Statement]) -> Iterator[Statement]:
     """All statements, those `made` instead of one in this order right behind its loop at `level`."""
     at = 2 * level

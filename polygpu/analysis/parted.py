@@ -16,8 +16,7 @@ from functools import reduce
 from itertools import islice
 from typing import TypeAlias
 
-from polygpu.analysis.inlined import behind, member, named, needed, part, without_locals
-from polygpu.analysis.names import FreeNames
+from polygpu.analysis.inlined import in_parts, member, named, needed, part, without_locals
 from polygpu.analysis.reductions import may_reorder, repeats_at
 from polygpu.model.expr import Binary, Cast, Expr, Name, Reference, Select, Unary, type_of
 from polygpu.model.rewrite import action_expressions, actions, references, rewrite, walk
@@ -37,9 +36,7 @@ def parted(scop: Scop, places: Collection[Position]) -> Scop:
     for name in [s.name for s in scop.statements if s.position in places]:
         s = named(scop, name)
         if parts := _parts(scop, s):
-            free = FreeNames.beside(scop)
-            others = (replace(x, name=free.new(f"{name}_{k}")) for k, x in enumerate(parts[1:], 1))
-            scop = replace(scop, statements=tuple(behind(scop, s, len(s.iterators), (parts[0], *others))))
+            scop = in_parts(scop, s, parts)
     return scop
 
 

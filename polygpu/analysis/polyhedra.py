@@ -119,7 +119,9 @@ class Polyhedra:
 
     @cached_property
     def _statements(self) -> dict[str, PolyStatement]:
-        return {s.name: s for s in self.statements}
+        found = {s.name: s for s in self.statements}
+        assert len(found) == len(self.statements), "each statement has a name of its own"
+        return found
 
     def array(self, name: str) -> Array:
         return self._arrays[name]

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import chain
 
 import islpy as isl
 
 from polygpu.lower.scan import test_of, value_of
 from polygpu.lower.tidy import substituted
-from polygpu.mapping.hull import context_of, hull_of, in_waves
+from polygpu.mapping.hull import context_of, hull_of, in_waves, near_steps
 from polygpu.mapping.owned import shape_of
 from polygpu.mapping.program import Axis, Grid
 from polygpu.model.expr import Binary, Call, Expr, Int, Name
 from polygpu.model.kernel import Declare, For, If, Statement
-from polygpu.model.linear import add, conjunction, linear, multiply, simplify, subtract
+from polygpu.model.linear import add, conjunction, divides, linear, multiply, simplify, subtract
 from polygpu.model.rewrite import rewrite, substitute, walk
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, bounded, bounded_hull, coordinate
@@ -70,7 +70,21 @@ class Extent:
     @cached_property
     def ends(self) -> tuple[tuple[isl.PwAff, isl.PwAff], ...]:
         """The first and the last point along each axis, or bounds of these that have few cases."""
-        return tuple(_ends_of(self._line(a.name)) for a in self.m.axes)
+        return tuple(self._ends(a.name) for a in self.m.axes)
+
+    def _ends(self, name: str) -> tuple[isl.PwAff, isl.PwAff]:
+        line = self._line(name)
+        try:
+            with bounded(_STEPS):
+                low, high = line.dim_min(0), line.dim_max(0)
+            if max(low.n_piece(), high.n_piece()) <= _CASES:
+                return low, high
+        except isl.Error:
+            pass
+        place = isl.Aff.var_on_domain(isl.LocalSpace.from_space(line.get_space()), D.set, 0)
+        near = near_steps(self.m, self.m.outer, line, (place,))
+        hull = reduce(isl.Set.intersect, near, bounded_hull(line))
+        return hull.dim_min(0), hull.dim_max(0)
 
     def _line(self, name: str) -> isl.Set:
         """The points along an axis, as a set of one dimension."""
@@ -146,6 +160,8 @@ class Points:
         axis = self.m.axes[k]
         lower = self.bounds[k].lower
         lower = subtract(lower, axis.overlap[0]) if axis.overlap[0] else lower
+        if divides(axis.aligned, lower, {}):
+            return lower
         return multiply(Call("floord", (lower, Int(axis.aligned)), "int"), axis.aligned)
 
     def reached(self, instances: isl.Set, statement: str) -> isl.Set:
@@ -335,18 +351,6 @@ def _loop(name: str, values: range, body: tuple[Statement, ...]) -> tuple[Statem
     if _is_single(values):
         return substituted(body, {name: Int(0)})
     return (For(name, Int(values.start), Int(values.stop), values.step, body, uniform=True, unroll=True),)
-
-
-def _ends_of(line: isl.Set) -> tuple[isl.PwAff, isl.PwAff]:
-    try:
-        with bounded(_STEPS):
-            low, high = line.dim_min(0), line.dim_max(0)
-        if max(low.n_piece(), high.n_piece()) <= _CASES:
-            return low, high
-    except isl.Error:
-        pass
-    hull = bounded_hull(line)
-    return hull.dim_min(0), hull.dim_max(0)
 
 
 def _between(value: isl.Aff, low: int, high: int) -> isl.Set:

@@ -35,7 +35,9 @@ def hull_of(m: Grid, of_all_waves: bool = False) -> isl.Set:
     fixed = (*outer, *m.points())
     parts = (relaxed(m, restricted(m.p, s, fixed)).params() for s in m.statements)
     points = coalesced(reduce(isl.Set.union, parts)).from_params()
-    return reduce(isl.Set.intersect, _in_tiles_of_steps(m, points, outer), _bounded(m, points))
+    space = points.get_space()
+    near = near_steps(m, outer, points, (coordinate(space, a.name) for a in m.axes))
+    return reduce(isl.Set.intersect, (condition.params() for condition in near), _bounded(m, points))
 
 
 def _bounded(m: Grid, hull: isl.Set) -> isl.Set:
@@ -51,23 +53,24 @@ def _bounded(m: Grid, hull: isl.Set) -> isl.Set:
     return hull.params()
 
 
-def _in_tiles_of_steps(m: Grid, points: isl.Set, outer: Iterable[Fixed]) -> Iterator[isl.Set]:
-    """How far from the first step of a host loop's tile `points` can be, as conditions.
+def near_steps(
+    m: Grid, outer: Iterable[Fixed], points: isl.Set, places: Iterable[isl.Aff]
+) -> Iterator[isl.Set]:
+    """How far from the first step of a host loop's tile `places` of `points` can be, as conditions.
 
     A hull of them without floors may have points in the next tile: a block more, and one without work
     copies elements that the others store.
     """
-    space = points.get_space()
+    space, places = points.get_space(), tuple(places)
     widths = [(f, n) for f in outer for n in {*f.divisors, f.reach} if n > 1 and not in_waves(m)]
     for f, width in sorted(widths, key=lambda pair: pair[1]):
-        for axis in m.axes:
-            start = coordinate(space, f.name).scale_val(isl.Val(width))
-            distance = coordinate(space, axis.name).sub(start)
+        for place in places:
+            distance = place.sub(coordinate(space, f.name).scale_val(isl.Val(width)))
             low, high = points.min_val(distance), points.max_val(distance)
             if low.is_int() and high.is_int():
                 behind = isl.PwAff.from_aff(distance)
-                yield behind.add_constant_val(low.neg()).nonneg_set().params()
-                yield behind.neg().add_constant_val(high).nonneg_set().params()
+                yield behind.add_constant_val(low.neg()).nonneg_set()
+                yield behind.neg().add_constant_val(high).nonneg_set()
 
 
 def in_waves(m: Grid) -> bool:
