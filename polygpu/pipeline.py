@@ -24,6 +24,7 @@ from polygpu.frontend import Lifted, lift
 from polygpu.lower.buffers import check_extents
 from polygpu.lower.measured import measurable
 from polygpu.lower.realise import CompiledRegion, Realiser
+from polygpu.lower.remarks import in_vain
 from polygpu.model.decisions import CARE, Decision, Place, diagnosed, parse, ranked, read
 from polygpu.model.scop import Scop
 from polygpu.output import Output, device_for
@@ -35,7 +36,7 @@ from polygpu.support.passes import Passes
 
 # Of the loops themselves, not of options.
 _ABOUT_LOOPS = frozenset(
-    {"PG102", "PG121", "PG161", "PG172", "PG301", "PG302", "PG306", "PG314", "PG316", "PG317"}
+    {"PG102", "PG121", "PG130", "PG161", "PG172", "PG301", "PG302", "PG306", "PG314", "PG316", "PG317"}
 )
 
 _PATIENCE, _LEAST = 1.5, 25.0  # times the budget, and seconds: real loops take 6, or 15 with what was lost
@@ -92,7 +93,10 @@ class File:
             known = len(self.vetoed)
             for scop in lifted.scops if self.options.offload != "never" else ():
                 try:
-                    compiled.append(self._region(scop, taken, care.get(scop.name, 0)))
+                    made = self._region(scop, taken, care.get(scop.name, 0))
+                    if lifted.detected and (problem := in_vain(made)) is not None:
+                        raise Diagnosed(problem)
+                    compiled.append(made)
                     if len(lifted.scops) > 1 and output.is_kept(compiled[-1], lifted):
                         ready(output.joined(compiled[-1]))
                 except Diagnosed as problem:

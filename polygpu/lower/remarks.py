@@ -40,6 +40,15 @@ def has_parallelism(r: CompiledRegion) -> bool:
     return any(grid.axes for grid in r.grids)
 
 
+def in_vain(r: CompiledRegion) -> Diagnostic | None:
+    """What a region left out of loops that the host runs all the same, each for several nests."""
+    grids = [(len(m.outer), r.polyhedra.statement(name)) for m in r.grids if m.axes for name in m.statements]
+    for left in r.scop.untaken:
+        if not any(outer < sum(k in left.loops for k in s.loops) for outer, s in grids):
+            return left.problem
+    return None
+
+
 def left_on_host(regions: Iterable[CompiledRegion]) -> list[Diagnostic]:
     """A warning for each region without parallelism that nobody asked to offload."""
     message = "these loops stay on the host: none of them is parallel"

@@ -115,11 +115,15 @@ class ThreadMapping:
 def thread_mappings(
     found: Sequence[JangReference], count: int, device: Device, registers: int
 ) -> tuple[ThreadMapping, ...]:
-    """Algorithm 2: every mapping of `count` parallel loops whose groups fit into shared memory."""
+    """Algorithm 2: every mapping of `count` parallel loops whose groups fit into shared memory.
+
+    Groups have threads along as many loops as the device's have dimensions, and one along each other loop.
+    """
     result: list[ThreadMapping] = []
-    for loops in permutations(range(count)):
+    dimensions = min(count, len(device.max_block))
+    for loops in permutations(range(count), dimensions):
         placed = spaces(found, loops[0], device)
-        for shape in _shapes(count, device, registers):
+        for shape in _shapes(dimensions, device, registers):
             made = _mapping(found, placed, loops, shape, device, registers)
             result += [made] if made.resident.blocks else []
     return tuple(result)
@@ -172,13 +176,13 @@ def _cost(r: JangReference, lane: int, extents: dict[int, int]) -> int:
     """Uncoalesced accesses of a group. What goes through the texture cache has none in the paper's tables."""
     if r.coalesced(lane) or lane not in r.indexed_by():
         return 0
-    return prod(extents[d] for d in r.indexed_by())
+    return prod(extents.get(d, 1) for d in r.indexed_by())
 
 
 def _gain(r: JangReference, extents: dict[int, int]) -> int:
     """Elements of a strip, which is as long as the group's smallest extent."""
     strip = min(extents.values())
-    indexing = [extents[d] for d in r.indexed_by()]
+    indexing = [extents.get(d, 1) for d in r.indexed_by()]
     return min(strip, *indexing) * strip if indexing else strip
 
 

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from polygpu.model.expr import SIZES, Expr, Position, Reference, limits
 from polygpu.support.dataclass import dataclass
-from polygpu.support.diagnostics import respelled
+from polygpu.support.diagnostics import Diagnostic, respelled
 
 # What kernels count, in int, is no larger than this: there is room for the rest of a tile. Sizes that are
 # no larger than LARGEST_SIZE leave some for what is added to them.
@@ -313,6 +313,18 @@ class Assumption:
 
 
 @dataclass(frozen=True, slots=True)
+class Untaken:
+    """A branch that a region leaves out, since it calls what runs on the host alone: it runs on the device
+    where the test of the branch, which nothing in the region changes, does not hold.
+
+    `loops` are the numbers of those around it, `problem` says what it has.
+    """
+
+    loops: tuple[int, ...]
+    problem: Diagnostic
+
+
+@dataclass(frozen=True, slots=True)
 class Measure:
     """The host finds out before the region how much of arrays there is to read: their `extents`, as pairs of
     an array and the scalar that is its outermost one.
@@ -382,6 +394,7 @@ class Scop:
     statements: tuple[Statement, ...]
     context: tuple[Expr, ...] = ()
     assumptions: tuple[Assumption, ...] = ()
+    untaken: tuple[Untaken, ...] = ()
     conversions: tuple[Conversion, ...] = ()
     functions: tuple[str, ...] = field(default=())  # C text of user functions the body calls
     no_alias: bool = False  # --assume-no-alias

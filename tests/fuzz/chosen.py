@@ -19,12 +19,15 @@ from tests.fuzz.program import RECORD, Loop, Node, Program
 from tests.fuzz.wrapping import fits
 
 CHOSEN = 0.1  # of the programs
-OLD_STYLE = STEPPING = KINDS = 0.06
+OLD_STYLE = STEPPING = 0.06
+KINDS = 0.1
 _STEP, _KIND = "by", "kind"
 _HEADER = re.compile(r"^(    for \(.*; \w+) ?(?:(\+)\+|(-)-)\)")
+_LOOP = re.compile(r"^( +)for \((?:\w+ )*(\w+) = .*\{$")
 _STORE = re.compile(r"^( +)(A\d\w*(?:\[[^=;]*\])+) = ([^;]*);$")
 _NUMBERS = ("1", "2")
 _LARGE = 5000  # more than any size is
+_NEVER = "9"  # of kinds
 _ADDED = r"(?<=[\w\])] [+-] ){0}\b(?![\w.])"
 _NAME = re.compile(r"(\w+)\s*(?:\[.*)?$")
 
@@ -39,7 +42,8 @@ def with_choices(p: Program, random: Random) -> Program:
         step = 1
     old_style = random.random() < OLD_STYLE and bool(p.unknown)
     kinds = random.choices("1234", k=random.choice((2, 3, 4))) if random.random() < KINDS else ()
-    return replace(p, old_style=old_style, step=step, kinds=tuple(kinds))
+    number = random.randrange(1, 100) if kinds and random.random() < 0.6 else 0
+    return replace(p, old_style=old_style, step=step, kinds=tuple(kinds), noted=number)
 
 
 def _stepping(p: Program, step: int) -> Program:
@@ -82,6 +86,26 @@ def spelled(p: Program, line: str) -> str:
     for number, _ in p.chosen:
         line = re.sub(_ADDED.format(number), f"chosen{number}", line)
     return line
+
+
+def noted(p: Program, k: int, lines: list[str]) -> list[str]:
+    """The lines of a region with a note that a loop prints, or does not, for what a parameter is.
+
+    for (int i = 0; i < n; i++) { A[i] = 0; }  ->  for (...) { if (kind == 9) note("p3", i); A[i] = 0; }
+    """
+    inner = [at for at, line in enumerate(lines[:-1]) if _LOOP.match(line) and not _is_around(lines[at + 1])]
+    if not (p.kinds and p.noted and inner):
+        return lines
+    at = inner[p.noted % len(inner)] + 1
+    header = _LOOP.match(lines[at - 1])
+    assert header is not None
+    kind = _NEVER if p.noted % 4 else p.kinds[0]
+    note = f'{header[1]}    if ({_KIND} == {kind}) note("p{k}", {header[2]});'
+    return [*lines[:at], note, *lines[at:]]
+
+
+def _is_around(line: str) -> bool:
+    return line.lstrip().startswith(("for", "#pragma"))
 
 
 def _of_kinds(p: Program, indent: str, target: str, value: str) -> str:

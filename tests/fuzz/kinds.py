@@ -116,6 +116,7 @@ FORMS = {
     "old-style": Form("parameters declared as in K&R's C", lambda p: p.old_style),
     "stepping": Form("outermost loops that step by a parameter", lambda p: bool(p.step)),
     "kinds": Form("stores that depend on what a parameter is", lambda p: bool(p.kinds)),
+    "noted": Form("loops that print for what a parameter is", lambda p: bool(p.noted)),
     "widths": Form("rows of a length that is computed", lambda p: bool(p.widths)),
     "rows": Form("rows behind pointers", lambda p: any(a.storage == ROWS for a in p.arrays)),
     "unsized": Form("arrays of unknown size that data choose elements of", has_unsized),

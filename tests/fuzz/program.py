@@ -181,7 +181,8 @@ class Program:
     go over pointers (`tests.fuzz.pointing`). Numbers that are `chosen`, each with another one, are variables
     that a branch sets (`tests.fuzz.chosen`), and parameters of a function of the `old_style` have their types
     behind the list. Outermost loops step by a parameter of the value `step` where that is not 0. Of the
-    values `kinds` a parameter has the first: what a store stores depends on which of the others that is.
+    values `kinds` a parameter has the first: what a store stores depends on which of the others that is, and
+    whether a loop prints, one of those that are innermost, by the number `noted`.
     `widths` is the seed of how rows of flattened arrays are computed (`tests.fuzz.widths`), "" where none is.
     """
 
@@ -200,6 +201,7 @@ class Program:
     old_style: bool = False
     step: int = 0
     kinds: tuple[str, ...] = ()
+    noted: int = 0
     widths: str = ""
 
     @property

@@ -61,7 +61,7 @@ def _fewer_regions(p: Program) -> Iterator[Program]:
 def _plainer(p: Program) -> Iterator[Program]:
     """With simpler declarations."""
     plain: dict[str, Any] = {"spelling": "", "carried": "", "widths": "", "old": False, "old_style": False}
-    plain["step"] = 0
+    plain["step"] = plain["noted"] = 0
     yield from (replace(p, **{name: value}) for name, value in plain.items() if getattr(p, name))
     if p.parameter != "int":
         yield replace(p, parameter="int")

@@ -44,6 +44,7 @@ PRELUDE = """\
 static char walked[1 << 28]; /* what pointers go through that nothing is read by */
 struct record { float x; int v_1; double w; unsigned char c; float v[3]; };
 
+static void note(const char *name, long v) { printf("%s.note %ld\\n", name, v); }
 static int toint(double x) { return x > -1000 && x < 1000 ? (int)x : 7; }
 static int mix(int a, int b) { int t = a ^ b; if (t > 40) t = t / 3; return t + 1; }
 static double blend(double a, double b) { return a < b ? 0.5 * a + 0.25 * b : 0.25 * a; }
@@ -229,7 +230,7 @@ def _function(k: int, p: Program, pragmas: bool) -> str:
     regions: list[str] = []
     for region in _with_names(k, p, with_literals(p)):
         regions += ["#pragma scop"] * pragmas
-        lines = writer.lines(region, "    ")
+        lines = chosen.noted(p, k, writer.lines(region, "    "))
         regions += [held.spelled(p, chosen.spelled(p, line)) for line in lines]
         regions += ["#pragma endscop"] * pragmas
     lines = [chosen.head(p, f"double p{k}", _parameters(k, p)), "{", *chosen.declarations(p)]

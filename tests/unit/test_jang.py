@@ -205,3 +205,14 @@ def test_several_answers_for_an_array(body: str, trips: str, expected: dict[str,
 def test_what_is_only_written_is_a_texture_where_it_does_not_coalesce(lane: str, written: str) -> None:
     m = mapped(PARAMETERS, "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) A[i][j] = y[j][i];")
     assert placed(m, lane)["A"] == written
+
+
+def test_of_four_loops_three_have_threads() -> None:
+    """Sums of histograms' copies have four that are parallel."""
+    of_two = references(grid("mm"))
+    of_four = [replace(r, inter=(*r.inter, "none", "none")) for r in of_two]
+    found = thread_mappings(of_four, 4, GTX285, 0)
+    assert {mapping.loops[0] for mapping in found} == {0, 1, 2, 3}
+    for mapping in found:
+        assert len({*mapping.loops}) == len(mapping.shape) == 3
+        assert mapping.shape[0] % GTX285.request_lanes == 0

@@ -39,7 +39,7 @@ from polygpu.frontend.normal.trees import (
     replaced,
     used_names,
 )
-from polygpu.frontend.read.functions import Impure, impure_call
+from polygpu.frontend.read.functions import FuncCall, Impure, impure_call
 from polygpu.frontend.read.state import FileContext
 from polygpu.frontend.read.unsupported import refusal
 from polygpu.frontend.text.nodes import nodes
@@ -93,7 +93,10 @@ class Inliner:
             case c_ast.FuncCall() | c_ast.Cast(expr=c_ast.FuncCall()) if self.writes_out(
                 call := getattr(item, "expr", item)
             ):
-                before.call(call, alone=True)
+                try:
+                    before.call(call, alone=True)
+                except Diagnosed as why:
+                    return [FuncCall(call, why)]
                 return before.items
             case c_ast.Decl() if item.init is not None:
                 if item.name in used_names(item.init) and any(map(self.writes_out, nodes(item.init))):

@@ -36,6 +36,16 @@ def impure_call(position: Position, name: str, found: Impure) -> Diagnosed:
     return refusal("PG130", position, message, help_text, len(name), notes)
 
 
+class FuncCall(c_ast.FuncCall):  # type: ignore[misc]
+    """A statement that calls a function whose statements cannot stand in its place, and why."""
+
+    __slots__ = ("why",)
+
+    def __init__(self, call: Any, why: Diagnosed) -> None:
+        super().__init__(call.name, call.args, call.coord)
+        self.why = why
+
+
 @dataclass(frozen=True)
 class Choice:
     """The node of a test, and what is returned where it holds and where not: nodes or further choices.

@@ -21,7 +21,7 @@ from polygpu.frontend.text.expansion import Expansion
 from polygpu.frontend.text.parse import Positions
 from polygpu.frontend.text.source import Source
 from polygpu.model.expr import Call, Expr
-from polygpu.model.scop import Action, Conversion, Loop
+from polygpu.model.scop import Action, Assumption, Conversion, Loop, Untaken
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic, collecting
 from polygpu.support.position import Position
@@ -159,6 +159,7 @@ class Region:
     within the expression that is read changes after it. `bounding` are the names in the headers of loops.
     `inside` says of what loops within an instance set why they are no loops of the nest. `units` are the
     scalars by which loops step, which are taken to be 1 and tested, `around` what loops of the host change.
+    `untaken` are branches that are left out, and what is tested therefore.
 
     `moved` says how many elements further pointers are behind the region, where that matters.
     `apart` are pointers of which scalars say how far the first is behind the second.
@@ -198,6 +199,7 @@ class Region:
     following: bool = True
     inside: dict[str, Diagnosed] = field(default_factory=dict)
     units: dict[str, Position] = field(default_factory=dict)
+    untaken: list[tuple[Untaken, Assumption]] = field(default_factory=list)
     around: frozenset[str] = frozenset()
     spelled: dict[str, str] = field(default_factory=dict)
     problems: list[Diagnostic] = field(default_factory=list)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from itertools import count
+from textwrap import shorten
 from typing import Any
 
 from pycparser import c_ast
@@ -15,6 +16,7 @@ from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.normal.searches import search
 from polygpu.frontend.read import actions, conversions, courses, loops, values, within
 from polygpu.frontend.read.expressions import Reader
+from polygpu.frontend.read.functions import FuncCall
 from polygpu.frontend.read.state import Lost, RawArray, RawStatement, Region, source_text
 from polygpu.frontend.read.unsupported import statement_refusal
 from polygpu.frontend.shape.affine import invert
@@ -23,9 +25,10 @@ from polygpu.frontend.text.counting import as_written
 from polygpu.frontend.text.nodes import parts_of
 from polygpu.model.expr import Expr, Int, Reference
 from polygpu.model.linear import conjuncts
-from polygpu.model.scop import Action, Branch, Conversion, Store
+from polygpu.model.rewrite import scalars_in
+from polygpu.model.scop import Action, Assumption, Branch, Conversion, Store, Untaken
 from polygpu.support.dataclass import dataclass
-from polygpu.support.diagnostics import Diagnosed
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.position import Position
 
 TRUE: Expr = Int(1)
@@ -75,6 +78,8 @@ def _item(reader: Reader, node: Any, path: Path) -> None:
             walk(reader, node.decls, path)
         case c_ast.Decl():
             _emit(reader, node, actions.declaration(reader, node), path)
+        case FuncCall(why=why):
+            raise why
         case c_ast.Assignment() | c_ast.UnaryOp() | c_ast.ExprList() | c_ast.Cast() | c_ast.FuncCall():
             _emit(reader, node, actions.effects(reader, node), path)
         case _:
@@ -302,10 +307,10 @@ def _test(reader: Reader, node: c_ast.If, path: Path) -> None:
     condition = region.affine.condition(test)
     if condition is not None:
         before = dict(region.values)
-        walk(reader.child(), [node.iftrue], path.within(conjuncts(condition)))
+        _branch(reader, node, node.iftrue, condition, path)
         yes, region.values = region.values, before
         if node.iffalse is not None:
-            walk(reader.child(), [node.iffalse], path.within([invert(condition)]))
+            _branch(reader, node, node.iffalse, invert(condition), path)
         region.values = values.joined(reader, test, yes, region.values)
         return
     then, otherwise = within.branches(reader, node, test)
@@ -317,6 +322,39 @@ def _test(reader: Reader, node: c_ast.If, path: Path) -> None:
                 _add(reader.region, node, tuple(body), inside)
         else:
             _emit(reader, node, [Branch(case.remaining, tuple(then), tuple(otherwise))], inside)
+
+
+def _branch(reader: Reader, node: c_ast.If, branch: Any, holds: Expr, path: Path) -> None:
+    """What is run where an affine test holds.
+
+    A branch within loops that calls what only the host can run is left out, if nothing that the region does
+    decides about it: that the test does not hold is tested before the region.
+    """
+    region, inside, names = reader.region, path.within(conjuncts(holds)), scalars_in(holds)
+    if not path.iterators or not names or not names <= region.scalars.keys() - region.iterators:
+        return walk(reader.child(), [branch], inside)
+    forget, known = region.saved(), len(region.problems)
+    found: Sequence[Diagnostic]
+    try:
+        walk(reader.child(), [branch], inside)
+        found = region.problems[known:]
+    except Diagnosed as why:  # in a trial
+        found = why.diagnostics
+        if not _are_calls(found):
+            raise
+    if not _are_calls(found):
+        return None
+    forget()
+    verb = "not to hold" if branch is node.iftrue else "to hold"
+    what = shorten(source_text(branch).strip("{ ;}"), 60, placeholder=" ...")
+    reason = f"the test '{source_text(node.cond)}' is taken {verb}: the host alone can run '{what}'"
+    assumption = Assumption("", holds, Int(1), reason, region.at(node))
+    region.untaken.append((Untaken(path.loops, found[0]), assumption))
+    return None
+
+
+def _are_calls(problems: Sequence[Diagnostic]) -> bool:
+    return bool(problems) and all(d.id == "PG130" for d in problems)
 
 
 def _emit(reader: Reader, node: Any, found: list[Action], path: Path) -> None:

@@ -198,7 +198,7 @@ def _read(reader: Reader, extract: Extract, items: Sequence[Any], tests: frozens
     _check(region)
     tell_equal(region, tests)
     shaped = shape(reader)
-    shaped.assumptions.extend(_units(region))
+    shaped.assumptions.extend((*_units(region), *(tested for _, tested in region.untaken)))
     for check in (_check_declarations, _check_registers):
         with collecting(region.problems):
             check(region, extract)
@@ -260,6 +260,7 @@ def _scop(
             ),
         ),
         assumptions=tuple(shaped.assumptions),
+        untaken=tuple(found for found, _ in region.untaken),
         conversions=tuple(dict.fromkeys(region.conversions)),
         functions=texts(context, region.functions),
         no_alias=no_alias,
