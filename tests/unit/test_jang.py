@@ -210,7 +210,7 @@ def test_what_is_only_written_is_a_texture_where_it_does_not_coalesce(lane: str,
 def test_of_four_loops_three_have_threads() -> None:
     """Sums of histograms' copies have four that are parallel."""
     of_two = references(grid("mm"))
-    of_four = [replace(r, inter=(*r.inter, "none", "none")) for r in of_two]
+    of_four = [replace(r, inter=(*r.inter, None, None)) for r in of_two]
     found = thread_mappings(of_four, 4, GTX285, 0)
     assert {mapping.loops[0] for mapping in found} == {0, 1, 2, 3}
     for mapping in found:
