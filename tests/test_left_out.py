@@ -10,6 +10,7 @@ import pytest
 
 from polygpu.compilation import Compilation
 from polygpu.lower.realise import CompiledRegion
+from polygpu.offload.offers import Offer
 from polygpu.runtime.build import Recipe, build_original, build_program
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.verify.certificate import certify
@@ -101,6 +102,22 @@ def test_a_branch_is_left_out(name: str, tmp_path: Path) -> None:
     said = printed(made, tmp_path, 33, 2)[1]
     if name != "what must hold":
         assert "the loop runs on the host: the test '" in said
+
+
+TYPICAL = {
+    "if (flag) note(k);": 0,
+    "if (flag != 7) note(k);": 7,
+    "if (flag > 3 || n > 9999) note(k);": 0,
+    "if (!flag) note(k);": 100,
+}
+
+
+@pytest.mark.parametrize("test", TYPICAL)
+def test_typical_values_do_not_take_it(test: str, tmp_path: Path) -> None:
+    made = compiled(program(ROWS.replace("TEST", test)), tmp_path)
+    sizes = Offer(of_work(made), made.device, {}).sizes
+    assert sizes == {"n": 4096, "flag": TYPICAL[test]}
+    assert Offer(of_work(made), made.device, {"flag": 5}).sizes == {"n": 4096, "flag": 5}
 
 
 @pytest.mark.parametrize("name", HELD)

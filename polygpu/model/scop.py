@@ -315,12 +315,13 @@ class Assumption:
 @dataclass(frozen=True, slots=True)
 class Untaken:
     """A branch that a region leaves out, since it calls what runs on the host alone: it runs on the device
-    where the test of the branch, which nothing in the region changes, does not hold.
+    where the `test` of the branch, which nothing in the region changes, does not hold.
 
     `loops` are the numbers of those around it, `problem` says what it has.
     """
 
     loops: tuple[int, ...]
+    test: Expr
     problem: Diagnostic
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf
 from polygpu.lower.work import Work
-from polygpu.model.rewrite import scalars_in
-from polygpu.model.scop import LARGEST_SIZE, TYPICAL_EXTENTS
+from polygpu.model.expr import Int
+from polygpu.model.rewrite import scalars_in, walk
+from polygpu.model.scop import LARGEST_SIZE, TYPICAL_EXTENTS, Scop
 from polygpu.offload.instances import Sizes
 from polygpu.offload.seconds import Ledger
+from polygpu.perf.lanes import uniform
 
 SMALL = 64  # of more dimensions
 STEPS = 100  # of loops whose iterators are in no subscript
@@ -19,18 +21,37 @@ def typical(ledger: Ledger, stated: Mapping[str, int]) -> dict[str, int]:
     """A value for each polyhedral parameter of the region: that `stated`, or by the shape of the region.
 
     A parameter that loops start from, or whose distance from another one counts, has the one of a few values
-    with which most instances run; one that is between constants, the nearest to what it would have.
+    with which most instances run; one that is between constants, the nearest to what it would have; one that
+    decides about a branch that is left out, one with which that is not taken.
     """
     p = ledger.region.polyhedra
     extent, extents = _extent(ledger), _extent_names(ledger)
     scalars = {s.name: s for s in p.scop.scalars}
     usual = {name: scalars[name].nearest(extent if name in extents else STEPS) for name in p.parameters}
-    values = {name: stated.get(name, value) for name, value in usual.items()}
+    values = _running(
+        p.scop, {name: stated.get(name, value) for name, value in usual.items()}, extents | {*stated}
+    )
     for name in (n for n in p.parameters if n not in stated):
         tried = dict.fromkeys(map(scalars[name].nearest, (values[name], 0, values[name] // 2)))
         tries = [{**values, name: value} for value in tried]
         values = max(tries, key=lambda sizes: sum(ledger.instances(sizes).values()))
     return values
+
+
+def _running(scop: Scop, values: Mapping[str, int], fixed: Collection[str]) -> dict[str, int]:
+    """The values with others for what decides about branches that the region leaves out, if these are taken.
+
+    Names that are `fixed` keep theirs.
+    """
+    tests = [left.test for left in scop.untaken]
+    numbers = {part.value for test in tests for part in walk(test) if isinstance(part, Int)}
+    found = dict(values)
+    for name in sorted(scalars_in(*tests) & found.keys() - {*fixed}):
+        tries = [
+            {**found, name: n} for n in (found[name], 0, *sorted(n + d for n in numbers for d in (0, 1, -1)))
+        ]
+        found = next((sizes for sizes in tries if not any(uniform(test, sizes) for test in tests)), found)
+    return found
 
 
 def scaled(ledger: Ledger, values: Sizes, scale: float) -> dict[str, int]:

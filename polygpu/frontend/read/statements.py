@@ -349,7 +349,7 @@ def _branch(reader: Reader, node: c_ast.If, branch: Any, holds: Expr, path: Path
     what = shorten(source_text(branch).strip("{ ;}"), 60, placeholder=" ...")
     reason = f"the test '{source_text(node.cond)}' is taken {verb}: the host alone can run '{what}'"
     assumption = Assumption("", holds, Int(1), reason, region.at(node))
-    region.untaken.append((Untaken(path.loops, found[0]), assumption))
+    region.untaken.append((Untaken(path.loops, holds, found[0]), assumption))
     return None
 
 
