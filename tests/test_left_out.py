@@ -67,6 +67,8 @@ HELD = {
     "what the loop changes": "if (t) { note(k); t--; }",
     "what nothing decides": "note(k);",
     "a constant": "if (1) note(k);",
+    "one of both sides": "if (flag) note(k); else if (k % 9 == 7) note(-k);",
+    "one of two": "if (flag) note(k); if (flag == 0) note(-k);",
 }
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from polygpu.analysis.conditions import within
 from polygpu.analysis.reductions import permitted, reductions
 from polygpu.analysis.running import running_totals
 from polygpu.analysis.verdicts import loop_verdicts
@@ -41,7 +42,11 @@ def has_parallelism(r: CompiledRegion) -> bool:
 
 
 def in_vain(r: CompiledRegion) -> Diagnostic | None:
-    """What a region left out of loops that the host runs all the same, each for several nests."""
+    """What a region left out where that gains nothing: of loops that the host runs all the same, or where
+    one of these branches is always taken.
+    """
+    if r.scop.untaken and within(r.polyhedra, r.prepared.conditions).is_empty():
+        return r.scop.untaken[0].problem
     grids = [(len(m.outer), r.polyhedra.statement(name)) for m in r.grids if m.axes for name in m.statements]
     for left in r.scop.untaken:
         if not any(outer < sum(k in left.loops for k in s.loops) for outer, s in grids):

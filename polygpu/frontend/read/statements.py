@@ -307,10 +307,12 @@ def _test(reader: Reader, node: c_ast.If, path: Path) -> None:
     condition = region.affine.condition(test)
     if condition is not None:
         before = dict(region.values)
-        _branch(reader, node, node.iftrue, condition, path)
+        known = len(region.untaken)
+        _branch(reader, node, node.iftrue, condition, path, may_leave_out=True)
         yes, region.values = region.values, before
         if node.iffalse is not None:
-            _branch(reader, node, node.iffalse, invert(condition), path)
+            either = len(region.untaken) == known
+            _branch(reader, node, node.iffalse, invert(condition), path, may_leave_out=either)
         region.values = values.joined(reader, test, yes, region.values)
         return
     then, otherwise = within.branches(reader, node, test)
@@ -324,14 +326,17 @@ def _test(reader: Reader, node: c_ast.If, path: Path) -> None:
             _emit(reader, node, [Branch(case.remaining, tuple(then), tuple(otherwise))], inside)
 
 
-def _branch(reader: Reader, node: c_ast.If, branch: Any, holds: Expr, path: Path) -> None:
+def _branch(
+    reader: Reader, node: c_ast.If, branch: Any, holds: Expr, path: Path, may_leave_out: bool
+) -> None:
     """What is run where an affine test holds.
 
     A branch within loops that calls what only the host can run is left out, if nothing that the region does
-    decides about it: that the test does not hold is tested before the region.
+    decides about it: that the test does not hold is tested before the region. One of both sides is taken.
     """
     region, inside, names = reader.region, path.within(conjuncts(holds)), scalars_in(holds)
-    if not path.iterators or not names or not names <= region.scalars.keys() - region.iterators:
+    is_given = bool(names) and names <= region.scalars.keys() - region.iterators
+    if not (path.iterators and is_given and may_leave_out):
         return walk(reader.child(), [branch], inside)
     forget, known = region.saved(), len(region.problems)
     found: Sequence[Diagnostic]
