@@ -94,6 +94,10 @@ class Output:
     def joined(self, r: CompiledRegion) -> CompiledRegion:
         return joined(r, self.device, self.typical, rule=self.options.level > 0)
 
+    def in_vain(self, r: CompiledRegion, lifted: Lifted) -> Diagnostic | None:
+        """What a region that nobody marked left out where that gains nothing."""
+        return remarks.in_vain(r) if lifted.detected else None
+
     def is_kept(self, r: CompiledRegion, lifted: Lifted) -> bool:
         """Whether it is known of a region by itself that it goes to the device."""
         if lifted.detected and not remarks.has_parallelism(r):

@@ -24,7 +24,6 @@ from polygpu.frontend import Lifted, lift
 from polygpu.lower.buffers import check_extents
 from polygpu.lower.measured import measurable
 from polygpu.lower.realise import CompiledRegion, Realiser
-from polygpu.lower.remarks import in_vain
 from polygpu.model.decisions import CARE, Decision, Place, diagnosed, parse, ranked, read
 from polygpu.model.scop import Scop
 from polygpu.output import Output, device_for
@@ -94,7 +93,7 @@ class File:
             for scop in lifted.scops if self.options.offload != "never" else ():
                 try:
                     made = self._region(scop, taken, care.get(scop.name, 0))
-                    if lifted.detected and (problem := in_vain(made)) is not None:
+                    if (problem := output.in_vain(made, lifted)) is not None:
                         raise Diagnosed(problem)
                     compiled.append(made)
                     if len(lifted.scops) > 1 and output.is_kept(compiled[-1], lifted):
