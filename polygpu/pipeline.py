@@ -93,8 +93,8 @@ class File:
             for scop in lifted.scops if self.options.offload != "never" else ():
                 try:
                     made = self._region(scop, taken, care.get(scop.name, 0))
-                    if (problem := output.in_vain(made, lifted)) is not None:
-                        raise Diagnosed(problem)
+                    if (left_out := output.in_vain(made, lifted)) is not None:
+                        raise Diagnosed(left_out)
                     compiled.append(made)
                     if len(lifted.scops) > 1 and output.is_kept(compiled[-1], lifted):
                         ready(output.joined(compiled[-1]))

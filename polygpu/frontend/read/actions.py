@@ -12,6 +12,7 @@ from polygpu.frontend.names.types import Qualified, fields_of
 from polygpu.frontend.read import declarations, places, values
 from polygpu.frontend.read.directives import pragma_word
 from polygpu.frontend.read.expressions import Reader, is_step
+from polygpu.frontend.read.functions import FuncCall
 from polygpu.frontend.read.initialisers import filled
 from polygpu.frontend.read.places import Place, place, reference
 from polygpu.frontend.read.state import Local
@@ -57,6 +58,8 @@ def _effects(reader: Reader, node: Any) -> list[Action]:
         case c_ast.Cast() if getattr(node.to_type.type.type, "names", None) == ["void"]:
             reader.value(node.expr)
             return []
+        case FuncCall(why=why):
+            raise why
         case c_ast.FuncCall():
             reader.value(node)  # raises for a call with side effects
             return []

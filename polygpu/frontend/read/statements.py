@@ -16,7 +16,6 @@ from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.normal.searches import search
 from polygpu.frontend.read import actions, conversions, courses, loops, values, within
 from polygpu.frontend.read.expressions import Reader
-from polygpu.frontend.read.functions import FuncCall
 from polygpu.frontend.read.state import Lost, RawArray, RawStatement, Region, source_text
 from polygpu.frontend.read.unsupported import statement_refusal
 from polygpu.frontend.shape.affine import invert
@@ -78,8 +77,6 @@ def _item(reader: Reader, node: Any, path: Path) -> None:
             walk(reader, node.decls, path)
         case c_ast.Decl():
             _emit(reader, node, actions.declaration(reader, node), path)
-        case FuncCall(why=why):
-            raise why
         case c_ast.Assignment() | c_ast.UnaryOp() | c_ast.ExprList() | c_ast.Cast() | c_ast.FuncCall():
             _emit(reader, node, actions.effects(reader, node), path)
         case _:
