@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from functools import reduce
 from typing import TypeAlias
 
 import islpy as isl
@@ -129,9 +130,9 @@ def _promotion(m: Grid, array: str, uses: list[tuple[str, PolyAccess]]) -> HeldA
     once = max(depths.values()) == 0 and len(depths) == 1 and all(a.write or a.exposed for _, a in uses)
     if not private and (once or _is_combined(m, uses)):
         return None
-    load = old or not (private or _writes_all(m, uses, elements))
-    keys = frozenset(_references(m, array)) - untouched(m)
     points = elements.domain()
+    load = old or not (private or _writes_all(m, uses, points))
+    keys = frozenset(_references(m, array)) - untouched(m)
     return HeldArray(first, array, f"{first}_r", function, points, load, not private, keys)
 
 
@@ -201,9 +202,13 @@ def _written_first(m: Grid, uses: Uses, reads: isl.UnionMap, order: isl.UnionMap
     return union_of([x for writes in first for x in maps(writes)])
 
 
-def _writes_all(m: Grid, uses: Uses, elements: isl.Map) -> bool:
-    """Whether every element that a point owns is written, so that storing it needs no load."""
-    return bool(isl.UnionMap.from_map(elements).range().is_subset(_must_writes(m, uses).range()))
+def _writes_all(m: Grid, uses: Uses, points: isl.Set) -> bool:
+    """Whether each of `points`, which own an element each, writes it, so that storing it needs no load.
+
+    Points are compared, not elements: of a subscript that is a long sum, isl may take minutes to say which.
+    """
+    certain = [point_elements(m, use).domain() for use in uses if use[1].write and use[1].must]
+    return bool(certain) and bool(points.is_subset(reduce(isl.Set.union, certain)))
 
 
 def _must_writes(m: Grid, uses: Uses) -> isl.UnionMap:
