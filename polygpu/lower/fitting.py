@@ -13,12 +13,12 @@ from functools import cached_property, partial, reduce
 
 import islpy as isl
 
-from polygpu.analysis.conditions import Condition, within
+from polygpu.analysis.conditions import Condition, sizes_of, within
 from polygpu.analysis.intervals import Interval
 from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra
 from polygpu.lower.known import Beyond, Known
 from polygpu.lower.scan import test_of
-from polygpu.model.expr import Binary, Expr, Int, Name
+from polygpu.model.expr import Binary, Expr, Int, Name, limits
 from polygpu.model.kernel import (
     Buffer,
     Declare,
@@ -118,8 +118,7 @@ class FittingTests:
         # without what others imply
         kept = (c for c in self.others if not any(other.holds.is_subset(c.holds) for other in mine))
         tests = (*kept, *mine)
-        inside = common(within(self.p, self.others), (c.holds for c in mine))
-        return Fitting(limit, tests, _sized(self.p, inside))
+        return Fitting(limit, tests, sized(self.p, [c.holds for c in (*self.others, *mine)]))
 
     def _fits(self, region: Region, names: Limited, limit: int, exact: bool) -> bool:
         """Whether all that is computed in `region` fits where parameters with `names` are within `limit`."""
@@ -140,11 +139,35 @@ class FittingTests:
         return reduce(Known.where, self.held, Known(_within(self.known, names, limit), exact=exact))
 
 
-def _sized(p: Polyhedra, inside: isl.Set) -> tuple[str, ...]:
-    """The int parameters that are free beyond LARGEST_SIZE."""
-    free = _ends(p, inside)
+def sized(p: Polyhedra, tests: list[isl.Set]) -> tuple[str, ...]:
+    """The int parameters that `tests` leave free beyond LARGEST_SIZE, where no other one of them is.
+
+    First those of which tests allow that size itself, then any of which they allow some beyond it: one that
+    has to be odd, say.
+    """
+    ends = _ends(p, common(sizes_of(p).intersect(p.context), tests))
     ints = {s.name for s in p.scop.scalars if s.affine and s.type == "int"}
-    return tuple(name for name, ends in free.items() if name in ints and LARGEST_SIZE in map(abs, ends))
+    names = [name for name in p.parameters if name in ints]
+    free = [name for name in names if LARGEST_SIZE in map(abs, ends[name])]
+    typed = (_between(p, name, *limits("int")) for name in names)
+    known = common(p.context, (*tests, *typed, *(_up_to(p, name, LARGEST_SIZE) for name in free)))
+    for name in names:
+        inside = _up_to(p, name, LARGEST_SIZE)
+        if name not in free and not known.is_subset(inside):
+            free.append(name)
+            known = known.intersect(inside)
+    return tuple(name for name in names if name in free)
+
+
+def _up_to(p: Polyhedra, name: str, limit: int) -> isl.Set:
+    """The parameters of which that one is no larger than `limit`, and not further below 0."""
+    return _between(p, name, -limit, limit)
+
+
+def _between(p: Polyhedra, name: str, low: int, high: int) -> isl.Set:
+    builder = AffineBuilder(p.context.get_space().set_from_params())
+    inside = Binary("&&", Binary("<=", Name(name), Int(high)), Binary("<=", Int(low), Name(name)))
+    return builder.condition(inside).params()
 
 
 def _ends(p: Polyhedra, inside: isl.Set) -> Names:
@@ -166,11 +189,7 @@ def _within(known: Names, limited: Iterable[str], limit: int) -> Names:
 
 
 def _test(p: Polyhedra, names: tuple[str, ...], limit: int) -> Condition:
-    builder = AffineBuilder(p.context.get_space().set_from_params())
-    holds = p.context
-    for name in names:
-        inside = Binary("&&", Binary("<=", Name(name), Int(limit)), Binary("<=", Int(-limit), Name(name)))
-        holds = holds.intersect(builder.condition(inside).params())
+    holds = common(p.context, (_up_to(p, name, limit) for name in names))
     which = " or ".join(f"'{name}'" for name in names)
     reason = f"{which} is beyond {limit}: int does not hold what kernels compute of it"
     return Condition(holds, reason, p.scop.position)

@@ -6,9 +6,11 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+import islpy as isl
 import pytest
 
 from polygpu.compilation import Options
+from polygpu.lower.fitting import sized
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.expr import Binary, Int, Name, Select, Unary
 from polygpu.model.kernel import If
@@ -92,6 +94,31 @@ def test_without_the_test_of_sizes_nothing_is_proved(tmp_path: Path) -> None:
     assert certify(skewed).holds
     untested = replace(skewed, conditions=())
     assert {f.property for f in certify(untested).failures} == {RANGES}
+
+
+@pytest.mark.parametrize(
+    ("tests", "found"),
+    [
+        (["n mod 2 = 1"], "n m"),
+        (["n mod 4096 = 5", "m mod 2 = 0"], "n m"),
+        (["n = m - 7", "m mod 2 = 1"], "n m"),
+        (["n = m"], "n m"),
+        (["n = 2m + 1"], "n"),
+        (["n < m", "m mod 7 = 3", "m < 5000", "n > -5000"], ""),
+        (["n <= 1000", "m = 5"], "n"),
+        (["n mod 1048576 = 0", "m = 5"], "n"),
+        (["n mod 1048576 = 0", "n > 0", "m = 5"], ""),
+        (["n <= 1000", "n > -2147418112", "m = 5"], ""),
+        (["n <= 2147418113", "n > 2", "n mod 5 = 3", "m = 5"], "n"),
+        (["n <= 2147418112", "n > 2", "n mod 5 = 4", "m = 5"], ""),
+    ],
+)
+def test_sizes_are_tested_that_some_are_too_large_of(tests: list[str], found: str, tmp_path: Path) -> None:
+    """Also where none of them is the largest one, 2147418112, that kernels count to."""
+    made = region_of(tmp_path, FILL.replace("int n,", "int n, int m,").replace("i = 0", "i = m"))
+    p = made.polyhedra
+    assert sorted(p.parameters) == ["m", "n"]
+    assert set(sized(p, [isl.Set(f"[m, n] -> {{ : {test} }}") for test in tests])) == set(found.split())
 
 
 PROGRAM = """
