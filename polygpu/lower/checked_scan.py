@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import reduce
 from itertools import count
 
 import islpy as isl
@@ -208,12 +209,8 @@ def _without(relation: isl.Map, names: list[str]) -> isl.Map:
 def _guarded(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) -> Scan:
     """Loops over all times between a statement's first and last, with a test of whether it is one of its."""
     relations = {tuple_name(m, D.in_): m.intersect_params(context) for m in maps(schedule)}
-    times = [
-        bounded_hull(m.range()).set_tuple_name(statement).identity().reset_tuple_id(D.out)
-        for statement, m in relations.items()
-    ]
     with bounded(_LAST):
-        tree = generated(union_of(times), context, names)
+        tree = _through({s: bounded_hull(m.range()) for s, m in relations.items()}, context, names)
     return _tested(tree, relations, context)
 
 
@@ -230,8 +227,21 @@ def tested(
     """
     relations = {tuple_name(m, D.in_): m.intersect_params(inside) for m in maps(schedule)}
     hulls = {statement: bounded_hull(t) for statement, t in times.items()}
-    order = union_of([t.set_tuple_name(s).identity().reset_tuple_id(D.out) for s, t in hulls.items()])
-    return _tested(generated(order, around, names), relations, inside, hulls)
+    return _tested(_through(hulls, around, names), relations, inside, hulls)
+
+
+def _through(times: dict[str, isl.Set], context: isl.Set, names: tuple[str, ...]) -> Scan:
+    """Code that goes through times of statements in their order: through those of all of them for each,
+    where isl errs about single ones, 2k of loops around it, say, before and behind another one's. Raises
+    TooLongError where that is no way either.
+    """
+    all_ = bounded_hull(reduce(isl.Set.union, times.values()))
+    for mine in (times, dict.fromkeys(times, all_)):
+        order = union_of([t.set_tuple_name(s).identity().reset_tuple_id(D.out) for s, t in mine.items()])
+        tree = generated(order, context, names)
+        if not _staggered(order) or _faithful(tree, order, context):
+            return tree
+    raise TooLongError("no code in this order")
 
 
 def _tested(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import islpy as isl
 import pytest
 from hypothesis import given, settings
@@ -156,6 +158,55 @@ def test_any_instances_at_parts_of_what_loops_around_them_say(
     for n in (1, 6):
         for p in (-3, 0, 2):
             assert visits(tree, {"n": n, "p": p}) == _instance({"n": n, "p": p}, union)
+
+
+TWICE = (
+    "[k, c, j] -> {"
+    " S6[x = -1 + c, y = j] -> [c, 2] : k = 2 and 0 <= c <= 4 and c <= j <= 2 + c;"
+    " S5_2[x = 3, y = 5] -> [5, 3] : k = 4 and c = 0 and j = 6;"
+    " S5_2[x = 2, y = 3] -> [5, 3] : k = 3 and c = 0 and j = 5;"
+    " S5_2[x = -3 + k, y = -5 + 2k] -> [5, 3] : c = 0 and j = k and 3 <= k <= 4;"
+    " S8_1[x = -1, y = 1 - c] -> [2 - 2c, 1] : k = 2 and j = 2 and 0 <= c <= 1;"
+    " S8_1[x = -3 + k, y = -1 + k - c] -> [-2 + 2k - 2c, 1] :"
+    "  j = k and k <= 6 and 0 <= c <= 1 and c <= -3 + k;"
+    " S8_0[x = -3 + k, y = k] -> [1, 0] : c = 0 and j = 2 and 2 <= k <= 6 }"
+)
+
+
+def test_places_at_twice_what_loops_around_them_say() -> None:
+    """isl's own code executes S8_1 at 6 before S5_2 at 5 where j = 4, and that for hulls does, too."""
+    set_options()
+    union = isl.UnionMap(TWICE)
+    context = isl.Set(
+        "[c, j, k] -> { : 0 <= c <= 4 and c <= j <= 6 and 2 <= k <= 6 and k <= 4 + j }"
+    ).params()
+    tree = scan(union, context, ("a", "b"))
+    for c, j, k in product(range(5), range(7), range(2, 7)):
+        if c <= j and k <= 4 + j:
+            values = {"c": c, "j": j, "k": k}
+            assert visits(tree, values) == _instance({"n": 0, **values}, union)
+
+
+@given(
+    places=st.lists(
+        st.tuples(st.integers(-3, 3), st.integers(-3, 3), st.integers(-6, 6)), min_size=2, max_size=4
+    ),
+    ends=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=4, max_size=4),
+)
+@settings(deadline=None, max_examples=60)
+def test_any_places_that_loops_around_tell(
+    places: list[tuple[int, int, int]], ends: list[tuple[int, int]]
+) -> None:
+    set_options()
+    union = isl.UnionMap("[n, p, q] -> { }")
+    for k, ((of_p, of_q, first), (low, count)) in enumerate(zip(places, ends, strict=False)):
+        where = f"{low} <= p < {low + count + 1} and 0 <= q <= {count} and i = 0"
+        piece = f"S{k}[i] -> [{of_p}p + {of_q}q + {first}, {k}] : {where}"
+        union = union.union(isl.UnionMap(f"[n, p, q] -> {{ {piece} }}"))
+    tree = scan(union, isl.Set("[n, p, q] -> { : 0 <= p, q <= 6 }"), ("a", "b"))
+    for p, q in product(range(6), range(4)):
+        values = {"n": 0, "p": p, "q": q}
+        assert visits(tree, values) == _instance(values, union)
 
 
 @given(
