@@ -1,8 +1,10 @@
 """Loops that scan integer sets, right also where isl's AST generator errs.
 
 Statements that take turns in strides (S at 4i, T at 4i + 1) are shifted by isl to share a loop; with a third
-of another stride the shift is applied where it should not be, and statements trade places. Such code is
-compared with its schedule, and replaced where it differs.
+of another stride the shift is applied where it should not be, and statements trade places. They do so, too,
+where strides come about on the way only: of T at (3 - p - i, 5 - q - i) that have to come before S at
+(1 + q - i, 3), some come behind it. Code for several statements is compared with its schedule, and replaced
+where it differs.
 """
 
 from __future__ import annotations
@@ -74,9 +76,7 @@ def _scan(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) -> S
             tree = generated(schedule, context, names)
     except isl.Error:  # many cases: loops with tests inside have fewer
         return _guarded(schedule, context, names)
-    if not _staggered(schedule) or _faithful(tree, schedule, context):
-        return tree
-    return _guarded(schedule, context, names)
+    return tree if _kept(tree, schedule, context) else _guarded(schedule, context, names)
 
 
 def _try(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) -> None:
@@ -92,17 +92,23 @@ def _try(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) -> No
         raise TooLongError("quotients of large numbers") from None
 
 
-def _staggered(schedule: isl.UnionMap) -> bool:
-    """Whether several statements, or parts of one, are executed, and some of them in strides.
+def _kept(tree: Scan, schedule: isl.UnionMap, context: isl.Set) -> bool:
+    """Whether `tree` is code for `schedule`. Where it takes long to say, it is if nothing has strides.
 
-    Where an instance is that of given indices of loops around the code, the stride is theirs.
+    One part of one statement is scanned as it should be.
     """
     parts = [part for m in maps(schedule) for part in basic_maps(m)]
-    return len(parts) > 1 and any(_strided(part) for part in parts)
+    if len(parts) <= 1:
+        return True
+    faithful = _faithful(tree, schedule, context)
+    return not any(map(_strided, parts)) if faithful is None else faithful
 
 
 def _strided(part: isl.BasicMap) -> bool:
-    """Whether something in `part` is a multiple, or a floor."""
+    """Whether something in `part` is a multiple, or a floor.
+
+    Where an instance is that of given indices of loops around the code, the stride is theirs.
+    """
     if part.dim(D.div):
         return True
     equalities = part.equalities_matrix(D.param, D.in_, D.out, D.cst, D.div)
@@ -114,8 +120,8 @@ def _strided(part: isl.BasicMap) -> bool:
     )
 
 
-def _faithful(tree: Scan, schedule: isl.UnionMap, context: isl.Set) -> bool:
-    """Whether `tree` executes each instance of `schedule` once, in its order; False if that takes long."""
+def _faithful(tree: Scan, schedule: isl.UnionMap, context: isl.Set) -> bool | None:
+    """Whether `tree` executes each instance of `schedule` once, in its order; None if that takes long."""
     try:
         with bounded(_STEPS):
             executed = _executed(tree, context.align_params(schedule.get_space()))
@@ -125,7 +131,7 @@ def _faithful(tree: Scan, schedule: isl.UnionMap, context: isl.Set) -> bool:
             swapped = executed.lex_lt_union_map(executed).intersect(meant.lex_gt_union_map(meant))
             return bool(swapped.is_empty())
     except (isl.Error, ValueError):
-        return False
+        return None
 
 
 @dataclass(frozen=True)
@@ -207,9 +213,14 @@ def _without(relation: isl.Map, names: list[str]) -> isl.Map:
 
 
 def _guarded(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) -> Scan:
-    """Loops over all times between a statement's first and last, with a test of whether it is one of its."""
+    """Loops over all times between a statement's first and last, with a test of whether it is one of its.
+
+    Raises TooLongError where a statement has several instances at one time.
+    """
     relations = {tuple_name(m, D.in_): m.intersect_params(context) for m in maps(schedule)}
     with bounded(_LAST):
+        if not all(m.is_injective() for m in relations.values()):
+            raise TooLongError("several instances at one time")
         tree = _through({s: bounded_hull(m.range()) for s, m in relations.items()}, context, names)
     return _tested(tree, relations, context)
 
@@ -239,7 +250,7 @@ def _through(times: dict[str, isl.Set], context: isl.Set, names: tuple[str, ...]
     for mine in (times, dict.fromkeys(times, all_)):
         order = union_of([t.set_tuple_name(s).identity().reset_tuple_id(D.out) for s, t in mine.items()])
         tree = generated(order, context, names)
-        if not _staggered(order) or _faithful(tree, order, context):
+        if _kept(tree, order, context):
             return tree
     raise TooLongError("no code in this order")
 

@@ -20,7 +20,7 @@ from polygpu.lower.scan import (
 )
 from polygpu.lower.scan import test_of as scan_test
 from polygpu.perf.lanes import uniform
-from polygpu.support.isl_idioms import set_options
+from polygpu.support.isl_idioms import maps, set_options
 from tests.unit.frontend_text import shown
 
 Visit = tuple[str, tuple[int | None, ...]]
@@ -185,6 +185,59 @@ def test_places_at_twice_what_loops_around_them_say() -> None:
         if c <= j and k <= 4 + j:
             values = {"c": c, "j": j, "k": k}
             assert visits(tree, values) == _instance({"n": 0, **values}, union)
+
+
+BETWEEN = (
+    "[p, q] -> {"
+    " S3[0, 0, 4] -> [-2 + p, 3 - p, 3] : p >= 0 and 0 <= q <= 1;"
+    " S0[i, 0, 0] -> [1 + q - i, 3, 0] : q >= 0 and i >= p - q and -9 <= i <= 1;"
+    " S2[i, 0, 3] -> [3 - p - i, 5 - q - i, 2] : 0 <= q <= 2 and i >= p - q and -9 <= i <= 3 }"
+)
+
+
+def test_statements_between_others_without_a_stride() -> None:
+    """isl's own code executes S2[1, 0, 3] at (2, 2) behind S0[1, 0, 0] at (2, 3) where p = 0 and q = 2."""
+    set_options()
+    union = isl.UnionMap(BETWEEN)
+    tree = scan(
+        union, isl.Set("[p, q] -> { : 0 <= p <= 5 and 0 <= q and 2 - p <= q <= 5 }").params(), ("a", "b", "c")
+    )
+    for p, q in product(range(6), range(6)):
+        if p + q >= 2:
+            assert visits(tree, {"p": p, "q": q}) == _instance({"n": 0, "p": p, "q": q}, union)
+
+
+@st.composite
+def schedules(draw: st.DrawFn) -> str:
+    """Of two to four statements with two iterators, at two sums of them and of what loops around them say."""
+    unit, few = st.sampled_from((-1, 0, 0, 1)), st.integers(-4, 5)
+    ends = ("0", "p", "q", "-1", "p - q"), ("p", "q", "3", "p + q", "4", "q + 1")
+    pieces: list[str] = []
+    for k in range(draw(st.integers(2, 4))):
+        places = [
+            f"{draw(unit)}p + {draw(unit)}q + {draw(unit)}i + {draw(unit)}j + {draw(few)}" for _ in range(2)
+        ]
+        limits = [
+            f"{draw(st.sampled_from(ends[0]))} <= {x} <= {draw(st.sampled_from(ends[1]))}" for x in "ij"
+        ]
+        which = st.sampled_from(
+            ("j = 0", "i = 1", "p = 2", "q = 1", "p = q", "i = p - 1", "j >= 0", "q >= 2")
+        )
+        where = " and ".join([*limits, draw(which), "-9 <= i <= 9", "-9 <= j <= 9"])
+        pieces.append(f"S{k}[i, j] -> [{', '.join(places)}, {k}] : {where}")
+    return f"[p, q] -> {{ {'; '.join(pieces)} }}"
+
+
+@given(schedules())
+@settings(deadline=None, max_examples=80)
+def test_any_statements_at_sums_of_what_loops_around_them_say(schedule: str) -> None:
+    set_options()
+    union = isl.UnionMap(schedule)
+    if not all(m.is_injective() for m in maps(union)):
+        return  # instances at one place have no order
+    tree = scan(union, isl.Set("[p, q] -> { : 0 <= p, q <= 4 }").params(), ("a", "b", "c"))
+    for p, q in product(range(5), range(5)):
+        assert visits(tree, {"p": p, "q": q}) == _instance({"n": 0, "p": p, "q": q}, union)
 
 
 @given(
