@@ -18,6 +18,7 @@ from polygpu.model.linear import add, linear, maximum, simplify
 from polygpu.model.scop import Array
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
+from polygpu.support.gist import gist
 from polygpu.support.isl_idioms import (
     D,
     TooLongError,
@@ -384,7 +385,7 @@ def _covers(p: Polyhedra, array: Array, written: list[isl.Set], touched: list[is
     for other in written[1:]:
         union = union.union(other)
     if not array.extents:
-        return bool(union.params().gist_params(p.context).plain_is_universe())
+        return bool(gist(union.params(), p.context.params()).plain_is_universe())
     whole = declared(p, array)
     if whole is None:
         return False

@@ -13,6 +13,7 @@ import islpy as isl
 from polygpu.model.expr import Binary, Call, Expr, Int, Name, Select, Unary
 from polygpu.model.linear import add, simplify
 from polygpu.support.dataclass import dataclass
+from polygpu.support.gist import function_gist, gist
 from polygpu.support.isl_idioms import bounded, c_name, has_many_floors, identifier
 from polygpu.support.recent import Recent
 
@@ -79,7 +80,7 @@ def value_of(aff: isl.PwAff, context: isl.Set) -> Expr:
     context = plain(context)
     with bounded(_STEPS):
         build = _under(context, aff.get_space())
-        inside = aff.gist(context) if aff.dim(isl.dim_type.in_) == 0 else aff
+        inside = function_gist(aff, context) if aff.dim(isl.dim_type.in_) == 0 else aff
         return expr_of(build.expr_from_pw_aff(inside), {})
 
 
@@ -93,7 +94,7 @@ def test_of(condition: isl.Set, context: isl.Set) -> Expr | None:
 
 def _test_of(condition: isl.Set, context: isl.Set) -> Expr | None:
     try:
-        left = condition.params().gist_params(context.params())
+        left = gist(condition.params(), context.params())
     except isl.Error:  # an assertion of isl's that some sets with several moduli break
         left = condition.params()
     if left.plain_is_universe() or context.params().is_subset(condition.params()):

@@ -18,6 +18,7 @@ from polygpu.lower.scan import Scan, test_of
 from polygpu.mapping.program import Axis
 from polygpu.model.expr import Expr
 from polygpu.support.dataclass import dataclass
+from polygpu.support.gist import gist_params
 from polygpu.support.isl_idioms import D, isl_name, maps
 
 
@@ -84,7 +85,7 @@ class Uneven:
         others = [k for k in range(times.dim(D.set)) if k != self.at]
         for k in reversed(others):
             times = times.project_out(D.set, k, 1)
-        times = times.gist_params(self.context)
+        times = gist_params(times, self.context)
         line = isl.Set(f"{{ [t] : 0 <= t < {self.width} }}").intersect_params(self._box)
         missing = line.align_params(times.get_space()).subtract(times.align_params(line.get_space()))
         return _hide(missing, [isl_name(a.name) for a in self.axes]).params()

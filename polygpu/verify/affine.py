@@ -16,6 +16,7 @@ import islpy as isl
 from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Select, Unary
 from polygpu.model.rewrite import walk
 from polygpu.support.dataclass import dataclass
+from polygpu.support.gist import function_gist
 from polygpu.support.isl_idioms import coalesced, few_cases, in_time, isl_name, pieces
 from polygpu.support.recent import Recent, Same
 
@@ -196,7 +197,7 @@ class Scope:
     def _extreme(self, function: str, values: list[isl.PwAff]) -> isl.PwAff:
         if prod(v.n_piece() for v in values) > _FEW and any(map(_tests_floors, values)):
             # what cases share with the domain makes it long to compare them
-            values = [value.gist(self.hull) for value in values]
+            values = [function_gist(value, self.hull) for value in values]
         return self._pruned(self._folded(function, values))
 
     def _folded(self, function: str, values: list[isl.PwAff]) -> isl.PwAff:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import islpy as isl
 
 from polygpu.support.child import in_child, in_helper, steps_for
+from polygpu.support.gist import gist
 from polygpu.support.isl_idioms import (
     D,
     TooLongError,
@@ -115,7 +116,7 @@ def without(pairs: isl.Map, others: isl.Map) -> isl.Map:
 
 def _difference(items: Found, others: Found) -> Found:
     """What both have in common makes it long to take `others` away."""
-    return items.subtract(others.gist(items))
+    return items.subtract(gist(others, items))
 
 
 def _has_long_floors(item: isl.Set) -> bool:
@@ -247,7 +248,7 @@ def _not_followed(pairs: isl.Map, others: isl.Map, order: isl.Map) -> isl.Map:
         return pairs
     followed = both.domain()
     if followed.n_basic_set() > _MANY:  # what it has in common with `pairs` makes it long to take away
-        followed = followed.gist(pairs.domain())
+        followed = gist(followed, pairs.domain())
     if _has_long_floors(followed):
         return pairs.intersect_domain(subtracted(pairs.domain(), followed))
     return pairs.subtract_domain(followed)

@@ -19,6 +19,7 @@ from polygpu.model.rewrite import children, walk
 from polygpu.model.scop import LARGEST_SIZE, Scop
 from polygpu.printing.printer import print_expr
 from polygpu.support.dataclass import dataclass
+from polygpu.support.gist import function_gist
 from polygpu.support.recent import Recent, Same
 from polygpu.verify.affine import UNIVERSE, NotAffineError, Scope, constant, parameter
 from polygpu.verify.computed import Computed
@@ -119,7 +120,7 @@ class _Check:
             value, (low, high) = self._value(inside, part), limits(type_of(part))
             if value.n_piece() * inside.domain.n_basic_set() > _MANY:
                 # what cases have in common with the domain makes it long to compare them
-                value = value.gist(inside.domain)
+                value = function_gist(value, inside.domain)
             wrong = value.lt_set(constant(low)).union(value.gt_set(constant(high)))
             at = self.within.get(Same(inside.domain), partial(inside.domain.intersect, self.sizes))
             if not wrong.is_disjoint(at):

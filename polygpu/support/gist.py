@@ -1,0 +1,51 @@
+"""What sets and functions say beyond what holds around them.
+
+isl's own `gist` writes beyond its arrays, and with luck ends the program, for a part of a set that has
+nothing in common with what holds around it where equations of that part tell so (`uset_gist_full` of
+isl_map_simplify.c takes what is left for not empty). Such parts are taken out before it is asked.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TypeVar
+
+import islpy as isl
+
+from polygpu.support.isl_idioms import pieces
+
+Parts = TypeVar("Parts", isl.Set, isl.Map)
+
+
+def gist(item: Parts, context: Parts) -> Parts:
+    """A set, or relation, that is `item` in `context`, with fewer constraints."""
+    found: Parts = _meeting(item, context).gist(context)
+    return found
+
+
+def gist_params(item: isl.Set, context: isl.Set) -> isl.Set:
+    """The same, where `context` holds of the parameters."""
+    return gist(item, isl.Set.universe(item.get_space()).intersect_params(context))
+
+
+def function_gist(function: isl.PwAff, context: isl.Set) -> isl.PwAff:
+    """A function that has the values of `function` in `context`; itself if it has none there."""
+    left = [(_meeting(domain, context), value) for domain, value in pieces(function)]
+    kept = [isl.PwAff.alloc(domain, value) for domain, value in left if not domain.is_empty()]
+    return reduce(isl.PwAff.union_add, kept).gist(context) if kept else function
+
+
+def _meeting(item: Parts, context: Parts) -> Parts:
+    """The parts of `item` that have something in common with `context`."""
+    parts = _parts(item)
+    kept = [part for part in parts if not part.intersect(context).is_empty()]
+    if len(kept) == len(parts):
+        return item
+    nothing: Parts = type(item).empty(item.get_space())
+    return reduce(type(item).union, kept, nothing)
+
+
+def _parts(item: Parts) -> list[Parts]:
+    if isinstance(item, isl.Set):
+        return [isl.Set.from_basic_set(part) for part in item.get_basic_sets()]
+    return [isl.Map.from_basic_map(part) for part in item.get_basic_maps()]
