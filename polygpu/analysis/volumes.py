@@ -13,7 +13,7 @@ from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
 from polygpu.model.expr import Expr, Int
 from polygpu.model.scop import Array
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import D, coalesced
+from polygpu.support.isl_idioms import D, coalesced, surely_within
 from polygpu.support.recent import Recent, Same
 
 _PIECES = 100  # of what all accesses tell of a loop together: with more of them it is enough what some tell
@@ -73,7 +73,7 @@ class _Loops:
         for s in (s for s in self.p.statements if s.loops[: level + 1] == mine[0].loops[: level + 1]):
             outer, inside = self._around(s, level)
             few = found.n_basic_set() * inside.n_basic_set() <= _PIECES
-            if few and _is_within(whole, outer):
+            if few and surely_within(whole, outer):
                 found = coalesced(found.intersect(inside))
         return _width(found, level)
 
@@ -101,14 +101,6 @@ class _Loops:
 
 
 _RECENT: Recent[_Loops] = Recent(2)
-
-
-def _is_within(some: isl.Set, others: isl.Set) -> bool:
-    """Whether that is known: an assertion of isl's fails for some sets with several moduli."""
-    try:
-        return some.is_subset(others)
-    except isl.Error:
-        return False
 
 
 def _outer(instances: isl.Set, level: int) -> isl.Set:

@@ -28,6 +28,7 @@ from polygpu.support.isl_idioms import (
     identifier,
     isl_name,
     maps,
+    surely_within,
     tuple_name,
 )
 from polygpu.support.recent import Recent, Same
@@ -398,9 +399,8 @@ def _covers(p: Polyhedra, array: Array, written: list[isl.Set], touched: list[is
         whole = whole.intersect(line.apply(passed).add_dims(D.set, inner))
     firsts = ((*[0] * (len(array.extents) - 1), column) for column in (0, 1))
     # of strided writes isl tells at once that they leave out one of these, and may take long for all
-    return all(_element(whole, e).is_subset(_element(union, e)) for e in firsts) and bool(
-        whole.is_subset(union)
-    )
+    within = all(_element(whole, e).is_subset(_element(union, e)) for e in firsts)
+    return within and surely_within(whole, union)
 
 
 def _element(elements: isl.Set, subscripts: tuple[int, ...]) -> isl.Set:

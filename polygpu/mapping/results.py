@@ -18,7 +18,7 @@ from polygpu.mapping.program import Box, Grid, StoredBox, Tiles, reference_key, 
 from polygpu.schedule.kernels import in_order
 from polygpu.schedule.tree import has_zero_distance, members_on
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import D, coalesced
+from polygpu.support.isl_idioms import D, coalesced, surely_within
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ def _is_own(m: Grid, write: Pattern, read: Pattern) -> bool:
     found = read.access.relation.intersect_domain(m.domain(read.statement))
     pairs = isl.UnionMap.from_map(written.apply_range(found.reverse()))
     members = (*(a.member for a in m.computing), *loops)
-    everything = found.range().is_subset(written.range())
-    return bool(everything) and all(has_zero_distance(pairs, x, x) for x in members)
+    everything = surely_within(found.range(), written.range())
+    return everything and all(has_zero_distance(pairs, x, x) for x in members)
 
 
 def _stored(m: Grid, tiles: Tiles, uses: list[Pattern]) -> StoredBox | None:

@@ -382,6 +382,18 @@ def has_many_floors(item: isl.Set) -> bool:
     return max((part.dim(D.div) for part in item.get_basic_sets()), default=0) > _FLOORS
 
 
+def surely_within(some: isl.Set, others: isl.Set) -> bool:
+    """Whether `some` is known to be within `others`, such as elements within others: False where isl may take
+    minutes to say, or an assertion of its own fails, as for some sets with several moduli.
+    """
+    if any(map(hides_quotients, basic_maps(isl.Map.from_range(others)))):
+        return False
+    try:
+        return bool(some.is_subset(others))
+    except isl.Error:
+        return False
+
+
 def hides_quotients(part: isl.BasicMap) -> bool:
     """Whether `part` only says of several integers that they exist, with large coefficients: what quotients
     they are may take isl minutes, in few steps.
