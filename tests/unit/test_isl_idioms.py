@@ -43,10 +43,12 @@ def test_integers_of_which_isl_says_only_that_they_exist() -> None:
 
     def elements(first: int) -> str:
         a, b, c = first - 289, first - 281, 31 * first // 4 - 2249
-        return (
-            f"exists (d, e: {a} + i - 4d <= 767e <= {a + 7} + i - 4d and {b} + i - 4d <= 775e <= {b + 63} + i - 4d"
-            f" and {c} + 8i - 31d <= 6200e <= {c + 1} + 8i - 31d)"
+        ends = (
+            f"{a} + i - 4d <= 767e <= {a + 7} + i - 4d",
+            f"{b} + i - 4d <= 775e <= {b + 63} + i - 4d",
+            f"{c} + 8i - 31d <= 6200e <= {c + 1} + 8i - 31d",
         )
+        return f"exists (d, e: {' and '.join(ends)})"
 
     some, others = (
         isl.Set(f"{{ A[i] : {' or '.join(map(elements, firsts))} }}") for firsts in ((0, 2), (4, 2))
