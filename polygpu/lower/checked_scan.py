@@ -221,7 +221,7 @@ def _guarded(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) -
     with bounded(_LAST):
         if not all(m.is_injective() for m in relations.values()):
             raise TooLongError("several instances at one time")
-        tree = _through({s: bounded_hull(m.range()) for s, m in relations.items()}, context, names)
+        tree, _ = _through({s: bounded_hull(m.range()) for s, m in relations.items()}, context, names)
     return _tested(tree, relations, context)
 
 
@@ -238,11 +238,14 @@ def tested(
     """
     relations = {tuple_name(m, D.in_): m.intersect_params(inside) for m in maps(schedule)}
     hulls = {statement: bounded_hull(t) for statement, t in times.items()}
-    return _tested(_through(hulls, around, names), relations, inside, hulls)
+    tree, passed = _through(hulls, around, names)
+    return _tested(tree, relations, inside, passed)
 
 
-def _through(times: dict[str, isl.Set], context: isl.Set, names: tuple[str, ...]) -> Scan:
-    """Code that goes through times of statements in their order: through those of all of them for each,
+def _through(
+    times: dict[str, isl.Set], context: isl.Set, names: tuple[str, ...]
+) -> tuple[Scan, dict[str, isl.Set]]:
+    """Code that goes through times of statements in their order, and these: those of all of them for each,
     where isl errs about single ones, 2k of loops around it, say, before and behind another one's. Raises
     TooLongError where that is no way either.
     """
@@ -251,7 +254,7 @@ def _through(times: dict[str, isl.Set], context: isl.Set, names: tuple[str, ...]
         order = union_of([t.set_tuple_name(s).identity().reset_tuple_id(D.out) for s, t in mine.items()])
         tree = generated(order, context, names)
         if _kept(tree, order, context):
-            return tree
+            return tree, mine
     raise TooLongError("no code in this order")
 
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polygpu.lower.checked_scan import scan
+from polygpu.lower.checked_scan import tested as guarded_scan
 from polygpu.lower.scan import (
     Scan,
     ScanBlock,
@@ -173,14 +174,20 @@ TWICE = (
 )
 
 
-def test_places_at_twice_what_loops_around_them_say() -> None:
+TWICE_CONTEXT = "[c, j, k] -> { : 0 <= c <= 4 and c <= j <= 6 and 2 <= k <= 6 and k <= 4 + j }"
+
+
+@pytest.mark.parametrize("guarded", [False, True])
+def test_places_at_twice_what_loops_around_them_say(guarded: bool) -> None:
     """isl's own code executes S8_1 at 6 before S5_2 at 5 where j = 4, and that for hulls does, too."""
     set_options()
     union = isl.UnionMap(TWICE)
-    context = isl.Set(
-        "[c, j, k] -> { : 0 <= c <= 4 and c <= j <= 6 and 2 <= k <= 6 and k <= 4 + j }"
-    ).params()
-    tree = scan(union, context, ("a", "b"))
+    context = isl.Set(TWICE_CONTEXT).params()
+    if guarded:
+        times = {m.get_tuple_name(isl.dim_type.in_): m.range() for m in maps(union)}
+        tree = guarded_scan(union, times, context, context, ("a", "b"))
+    else:
+        tree = scan(union, context, ("a", "b"))
     for c, j, k in product(range(5), range(7), range(2, 7)):
         if c <= j and k <= 4 + j:
             values = {"c": c, "j": j, "k": k}
