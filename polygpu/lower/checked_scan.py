@@ -249,13 +249,20 @@ def _through(
     where isl errs about single ones, 2k of loops around it, say, before and behind another one's. Raises
     TooLongError where that is no way either.
     """
-    all_ = bounded_hull(reduce(isl.Set.union, times.values()))
-    for mine in (times, dict.fromkeys(times, all_)):
-        order = union_of([t.set_tuple_name(s).identity().reset_tuple_id(D.out) for s, t in mine.items()])
-        tree = generated(order, context, names)
-        if _kept(tree, order, context):
-            return tree, mine
-    raise TooLongError("no code in this order")
+    tree = _in_order(times, context, names)
+    if tree is None:
+        all_ = bounded_hull(reduce(isl.Set.union, times.values()))
+        times = dict.fromkeys(times, all_)
+        tree = _in_order(times, context, names)
+    if tree is None:
+        raise TooLongError("no code in this order")
+    return tree, times
+
+
+def _in_order(times: dict[str, isl.Set], context: isl.Set, names: tuple[str, ...]) -> Scan | None:
+    order = union_of([t.set_tuple_name(s).identity().reset_tuple_id(D.out) for s, t in times.items()])
+    tree = generated(order, context, names)
+    return tree if _kept(tree, order, context) else None
 
 
 def _tested(
