@@ -260,6 +260,7 @@ def _through(
 
 
 def _in_order(times: dict[str, isl.Set], context: isl.Set, names: tuple[str, ...]) -> Scan | None:
+    """isl's code for these times; None where it is not in their order, or may not be."""
     order = union_of([t.set_tuple_name(s).identity().reset_tuple_id(D.out) for s, t in times.items()])
     tree = generated(order, context, names)
     return tree if _kept(tree, order, context) else None

@@ -30,7 +30,10 @@ def gist_params(item: isl.Set, context: isl.Set) -> isl.Set:
 
 def function_gist(function: isl.PwAff, context: isl.Set) -> isl.PwAff:
     """A function that has the values of `function` in `context`; itself if it has none there."""
-    left = [(_meeting(domain, context), value) for domain, value in pieces(function)]
+    whole = pieces(function)
+    left = [(_meeting(domain, context), value) for domain, value in whole]
+    if all(mine is domain for (mine, _), (domain, _) in zip(left, whole, strict=True)):
+        return function.gist(context)  # many pieces take long to put together again
     kept = [isl.PwAff.alloc(domain, value) for domain, value in left if not domain.is_empty()]
     return reduce(isl.PwAff.union_add, kept).gist(context) if kept else function
 

@@ -37,8 +37,10 @@ def test_equations_that_rule_the_context_out_leave_nothing(order: str) -> None:
     for _ in range(50):
         item, box = (isl.Set(f"[{order}] -> {{ : {text} }}").params() for text in (APART, BOX))
         assert gist(item, box).is_empty()
-        assert gist(isl.Map(f"[{order}] -> {{ [i] -> [i] : {APART} }}"),
-                    isl.Map(f"[{order}] -> {{ [i] -> [j] : {BOX} }}")).is_empty()  # fmt: skip
+        lines, around = (
+            isl.Map(f"[{order}] -> {{ [i] -> [{k}] : {text} }}") for k, text in (("i", APART), ("j", BOX))
+        )
+        assert gist(lines, around).is_empty()
         value = isl.PwAff(f"[{order}] -> {{ [(1)] : {APART}; [(2p)] : q = 5 }}")
         assert (
             function_gist(value, box)
