@@ -46,12 +46,11 @@ from polygpu.mapping.program import (
     Tiles,
     children,
     reference_key,
-    statements,
 )
 from polygpu.model.expr import Binary, Call, Expr, Int, Name
 from polygpu.model.kernel import Barrier, CommitCopies, Declare, For, If, Statement, WaitCopies
 from polygpu.model.linear import add, multiply, simplify, subtract
-from polygpu.support.isl_idioms import D
+from polygpu.support.isl_idioms import D, parameters
 
 Code: TypeAlias = tuple[Statement, ...]
 Leaf: TypeAlias = Callable[[ScanLeaf], Code]
@@ -315,7 +314,7 @@ def _copy(c: KernelContext, box: Box, around: Around, ahead: int = 0) -> Copy:
         0 if single or (c.m.loads and not box.as_it_comes) else c.m.widest,
         c.m.loads,
         tuple(_stays_inside(side, extent, places) for side, extent in zip(box.sides, extents, strict=True)),
-        _always_used(c, box, around),
+        _always_used(c, box, places),
         bool(around),
         choices(c, box, places),
         needed(c, box, places),
@@ -329,10 +328,11 @@ def _threads(c: KernelContext, axis: str) -> tuple[Expr, int]:
     return c.points.thread(k), c.m.axes[k].threads
 
 
-def _always_used(c: KernelContext, box: Box, around: Around) -> bool:
-    """Whether some block uses the box wherever it is copied, whatever the data are.
+def _always_used(c: KernelContext, box: Box, places: isl.Set) -> bool:
+    """Whether some block uses the box wherever it is copied, at `places`, whatever the data are.
 
-    In waves each element is tested: it takes long to say which tiles there are.
+    Tiles between those that use anything are visited, too, perhaps for sizes for which nothing does. In waves
+    each element is tested: it takes long to say which tiles there are.
     """
     if in_waves(c.m):
         return True
@@ -342,8 +342,12 @@ def _always_used(c: KernelContext, box: Box, around: Around) -> bool:
         for a in c.m.p.statement(name).accesses
         if a.must and not a.write and reference_key(name, a.reference) in box.references
     }
-    within = statements(around[-1]) if around else c.m.statements
-    return bool(users) and _happens(c, within).is_subset(_happens(c, users))
+    if not users:
+        return False
+    launched, used = _happens(c, c.m.statements), _happens(c, users)
+    for name in sorted({*parameters(places)} - {*parameters(used)}):
+        places = places.project_out(D.param, places.find_dim_by_name(D.param, name), 1)
+    return bool(places.intersect(launched).is_subset(used))
 
 
 def _happens(c: KernelContext, names: Iterable[str]) -> isl.Set:

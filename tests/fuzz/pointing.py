@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from tests.fuzz.program import Affine, Array, Loop, Program
+from tests.fuzz.program import PARAMETERS, Affine, Array, Loop, Program
+from tests.fuzz.sizes import has_unsigned
 
 POINTED = 0.2  # of the programs
 ROWS = "rows"  # a storage
@@ -57,10 +58,13 @@ def passed(a: Array, extents: Sequence[Affine]) -> str:
 
 @dataclass
 class Pointing:
-    """Spells loops. `bases` are arrays that pointers may go over; grows the number of these pointers."""
+    """Spells loops. `bases` are arrays that pointers may go over; grows the number of these pointers. An
+    iterator or a parameter may be `unsigned`.
+    """
 
     random: Random
     bases: Sequence[Array]
+    unsigned: bool
     made: Iterator[int] = field(default_factory=lambda: iter(range(10**6)))
 
     def loop(self, loop: Loop, header: str, body: Sequence[str], indent: str) -> list[str] | None:
@@ -79,7 +83,7 @@ class Pointing:
 
     def _over_pointers(self, loop: Loop, test: str, body: Sequence[str], indent: str) -> list[str] | None:
         simple = len(loop.lowers) == len(loop.uppers) == 1 and not loop.inclusive and loop.step > 0
-        if not self.bases or not simple or not _holds(loop.type, loop.lowers[0]):
+        if not self.bases or not simple or (self.unsigned and not _starts_positive(loop)):
             return None
         base, number = self.random.choice(self.bases), next(self.made)
         q, a = f"q{number}", base.name
@@ -90,17 +94,18 @@ class Pointing:
         return [f"{indent}{head}", f"{indent}{count}", *body, f"{indent}}}"]
 
 
-def _holds(ctype: str, first: Affine) -> bool:
-    """Whether a variable of the type holds how far a pointer is that begins there: it may not be below 0,
-    where a loop over the variable itself would end at once.
+def _starts_positive(loop: Loop) -> bool:
+    """Whether sizes alone say that the loop does not begin below 0. Where it does and something is unsigned,
+    it may be over at once, which a loop over pointers would not be.
     """
-    return not ctype.startswith("unsigned") or first.constant >= 0 <= min(
-        (k for _, k in first.terms), default=0
-    )
+    first = loop.lowers[0]
+    return first.constant >= 0 and all(name in PARAMETERS and factor > 0 for name, factor in first.terms)
 
 
 def pointing(p: Program) -> Pointing | None:
     """What spells the loops of a program that has pointers."""
     held = {name for name, _ in p.held}
     bases = [a for a in p.arrays if (a.storage == "flat" or a.rank == 1) and a.storage != "global"]
-    return Pointing(Random(p.pointing), [a for a in bases if a.name not in held]) if p.pointing else None
+    if not p.pointing:
+        return None
+    return Pointing(Random(p.pointing), [a for a in bases if a.name not in held], has_unsigned(p))

@@ -72,7 +72,12 @@ def tried_at(p: Program, values: Mapping[str, int]) -> Program:
     n, m = p.sizes[-1]
     size = (values.get("n", n), values.get("m", m))
     more = in_memory(replace(p, sizes=tuple(dict.fromkeys((*p.sizes, size)))))
-    return within_bounds(more) if "unsigned" in p.parameter or any(map(_counts_unsigned, p.regions)) else more
+    return within_bounds(more) if has_unsigned(p) else more
+
+
+def has_unsigned(p: Program) -> bool:
+    """Whether a parameter or an iterator is unsigned."""
+    return "unsigned" in p.parameter or any(map(_counts_unsigned, p.regions))
 
 
 def _counts_unsigned(nodes: tuple[Node, ...]) -> bool:

@@ -419,6 +419,22 @@ def test_loops_that_would_wrap_count_in_signed_types(tmp_path: Path) -> None:
         inside = If(Operation("{0} > 3", (i,)), (), (inside,))
 
 
+def test_loops_over_pointers_go_where_the_ones_that_they_spell_go(tmp_path: Path) -> None:
+    """for (int i = -1; i < n - 1; i++) has no iteration where n is unsigned, A - 1 is before A + (n - 1)."""
+    i, n, zero = Affine((("i", 1),)), Affine((("n", 1),)), Affine()
+    store = Assign(Read("A0", (Affine((("j", 1),)),)), "{} = {};", i)
+    inside = Loop("j", (zero,), (i + Affine((), 1),), -1, (store,), type="unsigned short")
+    loop = Loop("i", (Affine((), -1),), (n + Affine((), -1),), 1, (inside,))
+    made = within_bounds(
+        Program((Array("A0", "int", 1),), (), ((loop,),), ((1, 1), (5, 2)), parameter="unsigned int")
+    )
+    for k in range(10):
+        assert Batch([replace(made, pointing=str(k))], tmp_path).valid
+    from_zero = replace(made, regions=((replace(loop, lowers=(zero,)),),))
+    texts = [source([replace(from_zero, pointing=str(k))]) for k in range(10)]
+    assert any("int *q" in text for text in texts) and not all("int *q" in text for text in texts)
+
+
 def test_tests_keep_products_within_int() -> None:
     """t * 2000000 behind a test of t, and nowhere else."""
     found = 0
