@@ -127,6 +127,7 @@ def _layout(p: Polyhedra, d: Dependences, array: Array) -> Layout:
         structure=array.structure,
         last=last,
         rows=_rows(p, array, touched) if array.pointers else None,
+        optional=host and (array.optional or (array.storage == "parameter" and _may_be_unread(p, array))),
     )
     sizes: dict[str, Expr] = {
         f"{array.name}_n{k}": e for k, e in enumerate(extents) if not isinstance(e, Int | Name)
@@ -134,6 +135,11 @@ def _layout(p: Polyhedra, d: Dependences, array: Array) -> Layout:
     if pitch is not None and not isinstance(pitch, Int):
         sizes[f"{array.name}_pitch"] = pitch
     return Layout(buffer, sizes)
+
+
+def _may_be_unread(p: Polyhedra, array: Array) -> bool:
+    """Whether data may decide that an element is not touched where bounds say that it is."""
+    return any(not a.must for s in p.statements for a in s.accesses if a.reference.array == array.name)
 
 
 Ends: TypeAlias = tuple[tuple[Expr, ...], tuple[Expr, ...], tuple[Expr, ...]]

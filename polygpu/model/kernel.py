@@ -332,6 +332,7 @@ class Buffer:
     between host and device end with the element `last`, if it is given: the caller's memory may end there.
 
     Where the host has `rows` behind pointers, it packs what lies within `extents` of them, and passes that.
+    It may pass NULL for an `optional` one, of which then nothing is touched, whatever bounds say.
     """
 
     name: str
@@ -346,6 +347,7 @@ class Buffer:
     structure: Structure | None = None
     last: tuple[Expr, ...] = ()
     rows: Rows | None = None
+    optional: bool = False
 
     @property
     def host_origin(self) -> tuple[Expr, ...]:

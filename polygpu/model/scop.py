@@ -140,7 +140,8 @@ class Array:
     (declared inside the region: dead outside). `host` is the C expression that yields its address
     as a pointer to its first element (`&A[0][0]`, `p`, `&sum`). A local one `escapes` where pointers may
     point into it; a pointer is `derived` where the function may have made it from another pointer.
-    `source` is what the source has in its place where that is no variable of its name. The first `pointers`
+    `source` is what the source has in its place where that is no variable of its name. An `optional` one is
+    passed as NULL where the region touches none of its elements. The first `pointers`
     subscripts are of arrays of pointers, which lead to rows anywhere in memory.
     """
 
@@ -168,11 +169,14 @@ class Array:
     derived: bool = False
     source: str = ""
     pointers: int = 0
+    optional: bool = False
 
     def of_region(self, name: str, extents: tuple[Expr | None, ...] | None = None) -> Array:
         """An array of such elements that the region alone has, in one piece of memory."""
         shape = self.extents if extents is None else extents
-        return replace(self, name=name, extents=shape, storage="region", live_out=False, pointers=0)
+        return replace(
+            self, name=name, extents=shape, storage="region", live_out=False, pointers=0, optional=False
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -251,11 +251,12 @@ def _copies(buffer: Buffer) -> tuple[Transfer, ...]:
 def _transfer_text(transfer: Transfer, buffer: Buffer, host: Dialect) -> TransferText:
     pitch = f"pitch_of_{buffer.name}" if len(buffer.extents) > 1 else "0"
     row = print_expr(transfer.row or Int(0))
+    loops = (
+        f"for (long long {counter} = 0; {counter} < {print_expr(count)}; ++{counter})"
+        for counter, count in transfer.loops
+    )
     return TransferText(
-        loops=tuple(
-            f"for (long long {counter} = 0; {counter} < {print_expr(count)}; ++{counter})"
-            for counter, count in transfer.loops
-        ),
+        loops=(*((f"if ({HOST_C.spell(buffer.name)})",) if buffer.optional else ()), *loops),
         device_row=row,
         device_pitch=pitch,
         device_offset=f" + ({row}) * {pitch}" if transfer.row else "",

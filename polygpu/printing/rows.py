@@ -106,7 +106,8 @@ class Packed:
         """`body` for each row that has elements of the span. Where data decide, there may be no such row."""
         depth = len(self.rows.counters)
         tests = [] if span.test is None else [self.spell(span.test)]
-        return self._loops(depth, [*tests, *(self._table(k + 1) for k in range(depth))], body)
+        first = 0 if self.buffer.optional else 1
+        return self._loops(depth, [*tests, *(self._table(k) for k in range(first, depth + 1))], body)
 
     def _loops(self, depth: int, tests: Sequence[str], body: str) -> Iterator[str]:
         for k, name in enumerate(self.rows.counters[:depth]):

@@ -86,6 +86,11 @@ class Hoisted:
         own = [path] if self.kind in ("scalar", "pointer", "test") and path.steps else []
         return [*ways, *own, *(Path(v, (), v.type) for v in self.subscripts), *self.guard.reads]
 
+    @property
+    def optional(self) -> bool:
+        """Whether the host may leave it alone."""
+        return bool(self.guard.text)
+
     def _guarded(self, text: str) -> str:
         return f"({self.guard.text} ? {text} : 0)" if self.guard.text else text
 

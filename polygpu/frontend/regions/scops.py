@@ -591,6 +591,7 @@ def _array(
         escapes=local,
         derived=derived,
         source=hoisted.path.text,
+        optional=hoisted.optional,
     )
 
 

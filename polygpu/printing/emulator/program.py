@@ -162,6 +162,7 @@ def _buffer(buffer: Buffer, kept: bool) -> dict[str, Any]:
         "poison": poison(buffer.type),
         "last": [print_expr(e) for e in last_row(buffer)] if buffer.last else ["-1", "0"],
         "kept": _kept(buffer, name) if kept and is_kept(buffer) else (),
+        "optional": buffer.optional,
         "copy_in": buffer.host and buffer.copy_in,
         "copy_out": buffer.host and buffer.copy_out,
     }

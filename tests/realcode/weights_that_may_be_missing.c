@@ -1,0 +1,53 @@
+// device: weighted activated together
+#include <stdio.h>
+
+struct layer {
+    int n;
+    float *bias;
+    float **rows;
+};
+
+/* Which weights there are is said by data: where there are none, the pointer is NULL. */
+void weighted(int n, const float *x, const int *has, const float *w, float *y)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = has[i] ? w[i] * x[i] : x[i];
+}
+
+void activated(struct layer *l, const int *has, float *y)
+{
+    for (int i = 0; i < l->n; i++)
+        if (has[i] > 0)
+            y[i] += l->bias[i];
+}
+
+void together(struct layer *l, int m, const int *has, float (*y)[m])
+{
+    for (int i = 0; i < l->n; i++)
+        for (int j = 0; j < m; j++)
+            y[i][j] += has[i] ? l->rows[i][j] : 1.0f;
+}
+
+int main(void)
+{
+    enum { N = 50, M = 20 };
+    static float x[N], y[N], w[N], table[N][M], sums[N][M];
+    static int all[N], none[N];
+    float *rows[N];
+    for (int i = 0; i < N; i++) {
+        x[i] = 0.5f * i;
+        w[i] = 2.0f + i;
+        all[i] = 1;
+        rows[i] = table[(7 * i) % N];
+        for (int j = 0; j < M; j++)
+            table[i][j] = i + 0.25f * j;
+    }
+    struct layer with = { N, w, rows }, without = { N, NULL, NULL };
+    for (int k = 0; k < 2; k++) {
+        weighted(N, x, k ? all : none, k ? w : NULL, y);
+        activated(k ? &with : &without, k ? all : none, y);
+        together(k ? &with : &without, M, k ? all : none, sums);
+        printf("%g %g %g\n", y[1], y[N - 1], sums[N - 1][M - 1]);
+    }
+    return 0;
+}
