@@ -127,7 +127,7 @@ def _layout(p: Polyhedra, d: Dependences, array: Array) -> Layout:
         structure=array.structure,
         last=last,
         rows=_rows(p, array, touched) if array.pointers else None,
-        optional=host and (array.optional or (array.storage == "parameter" and _may_be_unread(p, array))),
+        optional=array.storage == "parameter" and _may_be_untouched(p, array),
     )
     sizes: dict[str, Expr] = {
         f"{array.name}_n{k}": e for k, e in enumerate(extents) if not isinstance(e, Int | Name)
@@ -137,9 +137,21 @@ def _layout(p: Polyhedra, d: Dependences, array: Array) -> Layout:
     return Layout(buffer, sizes)
 
 
-def _may_be_unread(p: Polyhedra, array: Array) -> bool:
-    """Whether data may decide that an element is not touched where bounds say that it is."""
-    return any(not a.must for s in p.statements for a in s.accesses if a.reference.array == array.name)
+def _may_be_untouched(p: Polyhedra, array: Array) -> bool:
+    """Whether there are sizes for which it is copied and data decide that no element of it is touched, or for
+    which its pointer is not read at all, and it is declared with its extents.
+    """
+    if array.optional and not any(e is None for e in array.extents):
+        return True
+    mine = [a for s in p.statements for a in s.accesses if a.reference.array == array.name]
+    sure = [a for a in mine if a.must]
+    return len(sure) < len(mine) and not surely_within(_sizes(p, mine), _sizes(p, sure))
+
+
+def _sizes(p: Polyhedra, accesses: list[PolyAccess]) -> isl.Set:
+    """The sizes for which some of these happen, or would if data let them."""
+    found = (a.relation.domain().params() for a in accesses)
+    return reduce(isl.Set.union, found, isl.Set.empty(p.context.get_space()))
 
 
 Ends: TypeAlias = tuple[tuple[Expr, ...], tuple[Expr, ...], tuple[Expr, ...]]

@@ -1,10 +1,22 @@
-// device: weighted activated together
+// device: weighted activated together scaled
 #include <stdio.h>
 
 struct layer {
     int n;
     float *bias;
     float **rows;
+};
+
+struct scales {
+    float a[50];
+};
+
+struct net {
+    struct scales *scales;
+};
+
+struct holder {
+    struct net *net;
 };
 
 /* Which weights there are is said by data: where there are none, the pointer is NULL. */
@@ -28,6 +40,13 @@ void together(struct layer *l, int m, const int *has, float (*y)[m])
             y[i][j] += has[i] ? l->rows[i][j] : 1.0f;
 }
 
+/* Where there is nothing to scale there is no net. */
+void scaled(const struct holder *h, int n, float *y)
+{
+    for (int i = 0; i < n; i++)
+        y[i] *= h->net->scales->a[i];
+}
+
 int main(void)
 {
     enum { N = 50, M = 20 };
@@ -43,10 +62,14 @@ int main(void)
             table[i][j] = i + 0.25f * j;
     }
     struct layer with = { N, w, rows }, without = { N, NULL, NULL };
+    struct scales scales = { { 1, 2, 4 } };
+    struct net net = { &scales };
+    struct holder holder = { &net }, nothing = { NULL };
     for (int k = 0; k < 2; k++) {
         weighted(N, x, k ? all : none, k ? w : NULL, y);
         activated(k ? &with : &without, k ? all : none, y);
         together(k ? &with : &without, M, k ? all : none, sums);
+        scaled(k ? &holder : &nothing, k ? 3 : 0, y);
         printf("%g %g %g\n", y[1], y[N - 1], sums[N - 1][M - 1]);
     }
     return 0;
