@@ -1,4 +1,4 @@
-// device: weighted activated together scaled
+// device: weighted activated together scaled shifted counted
 #include <stdio.h>
 
 struct layer {
@@ -17,6 +17,17 @@ struct net {
 
 struct holder {
     struct net *net;
+};
+
+struct shifts {
+    int kind;
+    float of[50];
+    int times;
+};
+
+struct layers {
+    int n;
+    struct shifts *shifts;
 };
 
 /* Which weights there are is said by data: where there are none, the pointer is NULL. */
@@ -47,6 +58,22 @@ void scaled(const struct holder *h, int n, float *y)
         y[i] *= h->net->scales->a[i];
 }
 
+/* Arrays and scalars of structures, which have addresses other than NULL where the structure has none. */
+void shifted(const struct shifts *s, int n, float *y)
+{
+    for (int i = 0; i < n; i++)
+        y[i] += s->of[i];
+}
+
+void counted(struct layers *l, float *y)
+{
+    for (int i = 0; i < l->n; i++) {
+        y[i] += l->shifts->of[i];
+        l->shifts->of[i] = 0;
+        l->shifts->times++;
+    }
+}
+
 int main(void)
 {
     enum { N = 50, M = 20 };
@@ -65,12 +92,16 @@ int main(void)
     struct scales scales = { { 1, 2, 4 } };
     struct net net = { &scales };
     struct holder holder = { &net }, nothing = { NULL };
+    struct shifts shifts = { 1, { 3, 5, 7, 11 }, 0 };
+    struct layers some = { 4, &shifts }, empty = { 0, NULL };
     for (int k = 0; k < 2; k++) {
         weighted(N, x, k ? all : none, k ? w : NULL, y);
         activated(k ? &with : &without, k ? all : none, y);
         together(k ? &with : &without, M, k ? all : none, sums);
         scaled(k ? &holder : &nothing, k ? 3 : 0, y);
-        printf("%g %g %g\n", y[1], y[N - 1], sums[N - 1][M - 1]);
+        shifted(k ? &shifts : NULL, k ? 4 : 0, y);
+        counted(k ? &some : &empty, y);
+        printf("%g %g %g %d\n", y[1], y[N - 1], sums[N - 1][M - 1], shifts.times);
     }
     return 0;
 }

@@ -96,7 +96,7 @@ def test_pointers_and_arrays_in_structures(tmp_path: Path) -> None:
         "g_v_0": "g->v[0]",
         "g_inner_t": "&g->inner.t[0][0]",
         "g_u": "g->u",
-        "g_inner_next_t": "&g->inner.next->t[0][0]",
+        "g_inner_next_t": "(0 < g->inner.w ? &g->inner.next->t[0][0] : 0)",
         "g_inner_h": "&g->inner.h",
     }
     assert extents(scop)["g_inner_t"] == ["4", "5"]

@@ -19,7 +19,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polygpu.frontend.hoist.paths import Field, Index, Path
-from polygpu.frontend.hoist.safety import ALWAYS, Condition, Safety, loaded
+from polygpu.frontend.hoist.safety import Condition, Safety
 from polygpu.frontend.hoist.uses import Use, Uses, Where, rebuilt
 from polygpu.frontend.names.scopes import Scope, Variable
 from polygpu.frontend.names.types import (
@@ -270,13 +270,6 @@ def _accepted(
         path = of[0][1]
         own = [use for use, _ in of]
         guard = safety.guard(path, own)
-        if guard is not None and kind in (
-            "array",
-            "table",
-            "place",
-        ):  # of which the address alone is computed
-            pointer = loaded(path)
-            guard = ALWAYS if pointer is None else safety.guard(pointer, own)
         if guard is not None:
             found |= {id(use.node): (kind, path, guard) for use, _ in of}
     return found
