@@ -91,6 +91,29 @@ class Locals:
                         found.append(Origin(o.by, through, o.loaded))
         return Origins(tuple(found), coalesced(unknown))
 
+    def of_use(self, action: Do, executions: isl.Set) -> isl.Set:
+        """Without those that leave what they compute in a local array where nothing reads it.
+
+        Threads compute such values for points of a tile that are no instances, where its loop has one value.
+        """
+        if action.target is None or action.target.space == "global":
+            return executions
+        read = isl.Set.empty(executions.get_space())
+        for reader, place, implied in self._reads(action.target.array):
+            if reader.fragment or place.index is None:
+                return executions
+            found = (pairs for w, pairs in self.writers(reader, place, implied) if w is action)
+            read = reduce(isl.Set.union, (pairs.range() for pairs in found), read)
+        return executions.intersect(read)
+
+    def _reads(self, array: str) -> Iterator[tuple[Do, Place, bool]]:
+        """The actions that read the array, where, and whether that is what they may leave there."""
+        for a in self.trace.actions:
+            leaves = a.matched.leaves if a.matched is not None else ()
+            named = {id(x.place) for x in leaves}
+            yield from ((a, r, False) for r in a.reads if r.array == array and id(r) not in named)
+            yield from ((a, x.place, x.implied) for x in leaves if x.place.array == array)
+
     def writers(self, action: Do, place: Place, implied: bool = False) -> list[tuple[Do, isl.Map]]:
         """The last writer of what each execution reads, in frame BLOCK.
 

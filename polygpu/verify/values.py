@@ -327,6 +327,8 @@ class _Action:
         if not unwritten.is_empty():
             unwritten = self._possible(self._needed(unwritten, here, slot), here, slot)
         if not unwritten.is_empty():
+            unwritten = self.locals.of_use(self.action, unwritten)
+        if not unwritten.is_empty():
             if slot is not None and slot.implied and slot.array in self.session.demand.unclear:
                 raise UnanalysableError(f"it depends on data what finds old values of '{slot.array}'")
             bad = self._read(leaf.place, unwritten)
