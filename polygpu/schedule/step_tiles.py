@@ -55,6 +55,7 @@ from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, identifier, pieces, sets, union_set_of
 
 _SECONDS = 1.0  # for isl's schedule
+_MOST_SUBSCRIPTS = 3  # of the elements of a block, which has so many dimensions
 
 
 @dataclass(frozen=True)
@@ -384,7 +385,7 @@ def _loop(scope: Scope, member: Member, steps: Sequence[Nest], width: int) -> _L
     names = member.statements
     written = {s: _written(scope.statements[s]) for s in names}
     ranks = {len(found) for found in written.values()}
-    if len(ranks) != 1 or ranks == {0} or any(nest.shared for nest in steps):
+    if len(ranks) != 1 or not 0 < max(ranks) <= _MOST_SUBSCRIPTS or any(nest.shared for nest in steps):
         return None
     subscripts = tuple(Member({s: written[s][k] for s in names}) for k in range(ranks.pop()))
     for phase in (phase for nest in steps for phase in tree_parts(nest.body)):

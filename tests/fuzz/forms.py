@@ -103,7 +103,8 @@ def _row_store(v: Values, inside: bool) -> Assign:
         row = name(ITERATORS[0]) + constant(v.random.choice((0,) * 15 + (-1,)))
         column = name(ITERATORS[1]) + constant(v.random.choice((-1, 0, 0, 1)))
         place = column if inside and v.chance(0.7) else constant(0)
-        subscripts = (row, place, constant(0)) if v.chance(0.8) else (place, row, constant(0))
+        first = (row, place) if v.chance(0.8) else (place, row)
+        subscripts = (*first, constant(0), constant(0))
         return Read(array.name, subscripts[: array.rank])
 
     ctype = v.arrays[0].type

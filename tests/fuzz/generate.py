@@ -162,7 +162,7 @@ class Author(Values):
         kinds = ("restrict",) * 5 + ("plain", "plain", "flat", "flat", "global") + ("global",) * 5 * known
         storage = self.random.choice(kinds)
         ctype = RECORD if self.chance(0.08) else self.type()
-        rank = self.random.choice((1, 1, 2, 2, 2, 2, 3))
+        rank = self.random.choice((1,) * 6 + (2,) * 12 + (3,) * 3 + (4,))
         numbers = self.style.rows and self.chance(0.6)
         padding = self.random.choice((0, 0, 0, 1, 3, 16)) if numbers else 0
         return Array(text, ctype, rank, storage, numbers, padding)

@@ -143,7 +143,7 @@ def scatter(v: Values) -> tuple[Node, ...]:
     i, j = ITERATORS[0], ITERATORS[1]
     scope = Scope(iterators={i: (constant(0), constant(INDIRECT)), j: (constant(0), constant(4))})
     place = Operation("({0} & 7)", (Read(PLACES.name, (name(i),)),))
-    subscripts = (place, name(j), constant(0))[: target.rank]
+    subscripts = (place, name(j), constant(0), constant(0))[: target.rank]
     store = Assign(Read(target.name, subscripts), v.template(target.type), v.value(scope, target.type))
     v.arrays = arrays
     end = (constant(INDIRECT + 1),)

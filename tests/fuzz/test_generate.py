@@ -346,8 +346,9 @@ def test_programs_of_constant_sizes_are_valid(tmp_path: Path) -> None:
 
 
 def test_assumed_sizes_are_tried() -> None:
-    """Programs whose loops are not too deep for a size are tried at it, except in their constants."""
-    for p in (p for p in programs()[:100] if "unsigned" not in p.parameter):
+    """Programs that are not too deep for a size are tried at it, except in their constants."""
+    flat = [p for p in programs()[:100] if max(a.rank for a in p.arrays) < 4]
+    for p in (p for p in flat if "unsigned" not in p.parameter):
         sizes = tried_at(p, {"n": 16, "m": 16}).sizes
         assert set(p.sizes) <= set(sizes)
         known = dict(zip(BOTH, p.sizes[0], strict=True))
@@ -519,7 +520,7 @@ def test_some_scalars_have_no_address() -> None:
     """Some of what passes subscripts on is `register`, and some is not."""
     found = [source([p]) for p in programs() if p.carried]
     marked = [re.search(r"^    register \w[\w ]* \w+ = \d;", text, re.MULTILINE) for text in found]
-    assert len(found) / 20 < sum(map(bool, marked)) < len(found) / 2
+    assert len(found) / 20 < sum(map(bool, marked)) < 2 * len(found) / 3
 
 
 def test_rows_have_computed_lengths(tmp_path: Path) -> None:
