@@ -69,3 +69,25 @@ def test_functions_have_the_same_values_in_the_context(item: list[str], value: s
     function = function.union_add(isl.PwAff("[p, q, r] -> { [(7)] : p = q }").subtract_domain(domain))
     found = function_gist(function, box)
     assert found.intersect_params(box).is_equal(function.intersect_params(box))
+
+
+@given(
+    ends=st.lists(st.tuples(sums(), st.integers(2, 5), sums()), min_size=1, max_size=3),
+    rest=sums(),
+    context=st.lists(st.tuples(sums(), st.integers(2, 5), sums()), max_size=2),
+)
+@settings(deadline=None, max_examples=150)
+def test_floors_without_a_definition(
+    ends: list[tuple[str, int, str]], rest: str, context: list[tuple[str, int, str]]
+) -> None:
+    """As projections leave them."""
+    set_options()
+    names = [f"e{k}" for k in range(len(ends))]
+    among = " and ".join(
+        f"{n} <= {low} + {k}x and {k}{n} >= {high}" for n, (low, k, high) in zip(names, ends, strict=True)
+    )
+    space = f"[p, q, r] -> {{ [x] -> [{', '.join(names)}]"
+    item = isl.Map(f"{space} : {among} and x + {rest} >= 0 }}").domain()
+    floors = " and ".join([BOX, "0 <= x <= 9", *(f"{k}*floor(({a})/{k}) >= {b} - x" for a, k, b in context)])
+    box = isl.Set(f"[p, q, r] -> {{ [x] : {floors} }}")
+    assert gist(item, box).intersect(box).is_equal(item.intersect(box))
