@@ -171,6 +171,8 @@ def _bounds_of(p: Polyhedra, s: PolyStatement, a: PolyAccess) -> list[Condition]
     for k, extent in enumerate(array.extents):
         if extent is None or (array.storage == "region" and not isinstance(extent, Int)):
             continue
+        if _is_plainly_inside(a.reference.subscripts[k], extent):
+            continue
         bad = _outside(s, a, k, extent)
         if bad is None or bad.is_empty():
             continue
@@ -179,6 +181,12 @@ def _bounds_of(p: Polyhedra, s: PolyStatement, a: PolyAccess) -> list[Condition]
         reason = f"subscript {k + 1} of '{a.text}' must stay inside the array"
         found.extend(unless(p, bad, reason, a.position))
     return found
+
+
+def _is_plainly_inside(subscript: Expr, extent: Expr) -> bool:
+    if isinstance(subscript, Int) and isinstance(extent, Int):
+        return 0 <= subscript.value < extent.value
+    return False
 
 
 def _outside(s: PolyStatement, a: PolyAccess, k: int, extent: Expr) -> isl.Set | None:

@@ -17,6 +17,7 @@ from typing import TypeAlias
 import islpy as isl
 
 from polygpu.analysis.dependences import Dependences, carried, compute
+from polygpu.analysis.elements import declared
 from polygpu.analysis.final_values import copy_back
 from polygpu.analysis.flow import conflicts, dataflow
 from polygpu.analysis.old_values import free_name
@@ -31,6 +32,8 @@ from polygpu.model.scop import Array, Repeat
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import D, empty_union_map, maps, tuple_name, union_of
+
+_ROOM = Volume(known=1 << 25)  # elements that temporaries may take on any device
 
 Wish: TypeAlias = tuple[Decision, Value] | None
 Node = tuple[str, bool]  # statement, is it its write
@@ -59,12 +62,14 @@ def expand(
     """`p` with its temporaries expanded, as `decisions` say or else as follows, and what was done.
 
     A loop that carries a dependence of other arrays is left out of an expansion, unless `generous`: then
-    temporaries grow by it too, as far as the largest of the region's arrays has room for, which lets a
-    schedule skew the loop, or run what stays within its iterations apart.
+    temporaries grow by it too, as far as the largest of the region's arrays has room for, or 256 MB of
+    doubles, which lets a schedule skew the loop, or run what stays within its iterations apart; and values
+    of an array that is live afterwards become one array, however many webs they are.
 
     Raises Diagnosed for a decision that is not possible.
     """
     most = max((volume(a) for a in p.arrays), default=Volume())
+    room = max(most, _ROOM) if generous else None
     candidates = {a.name: found for a in p.arrays if (found := _expansions_of(p, d, a.name))}
     sequential = _sequential_loops(p, d, frozenset(n for n, found in candidates.items() if _grows(found)))
     done: list[Expansion] = []
@@ -72,11 +77,12 @@ def expand(
     for array in p.arrays:
         mine = candidates.get(array.name, [])
         asked = [_decided(p, d, e, decisions) for e in mine]
-        room = most if generous else None
         found = [a or _useful(p, array, e, sequential, room) for a, e in zip(asked, mine, strict=True)]
         if array.live_out:
             # a structure's members are written one by one: there is no last write of an element
-            found = [] if array.structure else _with_final_values(p, array, found, most, copies)
+            if generous and len(found) > 1 and not any(asked):
+                found = [_together(p, d, found)]
+            found = [] if array.structure else _with_final_values(p, array, found, room or most, copies)
         _check_done(p, array.name, decisions, found, [a for a in asked if a is not None])
         done.extend(found)
     done = [e for e in done if e.depth > 0 or e.renamed != e.array]
@@ -297,7 +303,7 @@ def _expansions_of(p: Polyhedra, d: Dependences, name: str) -> list[Expansion]:
     sized = all(extent is not None for extent in p.array(name).extents)
     if not accesses or not (sized or all(a.affine for _, a in accesses)):
         return []  # of what data tell, any element may be touched
-    if any(array_tuple(a.reference) == tuple_name(m, D.out) for m in maps(d.live_in) for _, a in accesses):
+    if _comes_from_outside(p, d, name, {array_tuple(a.reference) for _, a in accesses}):
         return []  # a value from outside the region, or one never written: leave the memory as it is
     flow = _flow_of(p, accesses, d)
     webs = _webs(accesses, flow)
@@ -306,6 +312,24 @@ def _expansions_of(p: Polyhedra, d: Dependences, name: str) -> list[Expansion]:
         Expansion(name, renamed, tuple(range(_depth(p, web, flow))), web)
         for renamed, web in zip(names, webs, strict=True)
     ]
+
+
+def _comes_from_outside(p: Polyhedra, d: Dependences, name: str, tuples: set[str]) -> bool:
+    """Whether an element has a value before the region that it reads; it has no elements that are read
+    beyond its ends, for sizes for which nothing runs.
+    """
+    read = [m for m in maps(d.live_in) if tuple_name(m, D.out) in tuples]
+    there = declared(p, p.array(name)) if read else None
+    if there is None:
+        return bool(read)
+    return any(not m.reset_tuple_id(D.out).range().intersect(there).is_empty() for m in read)
+
+
+def _together(p: Polyhedra, d: Dependences, webs: Sequence[Expansion]) -> Expansion:
+    """All values of an array as one web."""
+    one = whole(p, webs[0].array)
+    depth = _depth(p, one.nodes, _flow_of(p, _accesses(p, one.array), d))
+    return replace(one, levels=tuple(range(depth)))
 
 
 def _flow_of(p: Polyhedra, accesses: list[tuple[PolyStatement, PolyAccess]], d: Dependences) -> list[isl.Map]:

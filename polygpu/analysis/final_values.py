@@ -25,8 +25,11 @@ from polygpu.analysis.polyhedra import (
     statement_space,
 )
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference
+from polygpu.model.rewrite import scalars_in
 from polygpu.model.scop import Access, Store
 from polygpu.support.isl_idioms import D, c_name, coalesced, pieces
+
+_FEW = 16  # writes: the last one of more takes long to find
 
 
 def copy_back(p: Polyhedra, array: str, expanded: str, levels: tuple[int, ...]) -> PolyStatement | None:
@@ -35,15 +38,19 @@ def copy_back(p: Polyhedra, array: str, expanded: str, levels: tuple[int, ...]) 
     `p` is the program before the expansion.
     """
     writers = [(s, a) for s in p.statements for a in s.accesses if a.write and a.reference.array == array]
-    last = _last_writes(writers)
-    if last is None:
+    if not writers:
         return None
-    writer, access, function = last
-    elements = _elements(access)
-    outer = _outer_iterations(function, levels, elements)
-    if outer is None or writer.schedule.dim(D.out) < 2 * len(elements) + 1:
+    writer, access = writers[0]
+    if writer.schedule.dim(D.out) < 2 * len(access.reference.subscripts) + 1:
         return None
-    return _copy(p, writer, access, function.domain(), expanded, tuple(outer))
+    last = _last_writes(writers) if len(writers) <= _FEW else None
+    if last is not None:
+        writer, access, function = last
+        outer = _outer_iterations(function, levels, _elements(access))
+        if outer is not None:
+            return _copy(p, writer, access, function.domain(), expanded, tuple(outer))
+    one = _last_iteration(writers, levels)
+    return _copy(p, *writers[0], one[0], expanded, one[1]) if one is not None else None
 
 
 def copy_of_last(p: Polyhedra, array: str, names: Mapping[str, str]) -> PolyStatement | None:
@@ -184,6 +191,42 @@ def _last_writes(
         return None
     s, a, instances = owners[0]
     return s, a, isl.PwMultiAff.from_map(instances)
+
+
+def _last_iteration(
+    writers: Sequence[tuple[PolyStatement, PolyAccess]], levels: tuple[int, ...]
+) -> tuple[isl.Set, tuple[Expr, ...]] | None:
+    """All elements that are written, and the one iteration of the loops `levels`, which all writers are in,
+    that writes each of them last; None where there is no such iteration.
+    """
+    around = {s.loops[: max(levels) + 1] for s, _ in writers}
+    together = len(around) == 1 and len(around.pop()) == max(levels) + 1
+    if not together or any(not a.must or not a.affine for _, a in writers):
+        return None
+    ways = {
+        (s.name, tuple(None if isinstance(i, Int) else i for i in a.reference.subscripts)): (s, a)
+        for s, a in writers
+    }
+    found = {_last_of(s, a, levels) for s, a in ways.values()}
+    if len(found) != 1 or (iteration := found.pop()) is None:
+        return None
+    elements = {str(e): e for e in (a.relation.range() for _, a in writers)}
+    return coalesced(reduce(isl.Set.union, elements.values())), iteration
+
+
+def _last_of(s: PolyStatement, access: PolyAccess, levels: tuple[int, ...]) -> tuple[Expr, ...] | None:
+    """The last iteration of the loops `levels` in which each element is written, if it is the same one."""
+    depth, elements = max(levels) + 1, _elements(access)
+    order = s.schedule.project_out(D.out, 2 * depth, s.schedule.dim(D.out) - 2 * depth)
+    last = _maximum(access.relation.reverse().apply_range(order))
+    if last is None:
+        return None
+    instances = last.apply_range(order.reverse())
+    iterations = instances.project_out(D.out, depth, instances.dim(D.out) - depth)
+    if not iterations.is_single_valued():
+        return None
+    outer = _outer_iterations(isl.PwMultiAff.from_map(iterations), levels, elements)
+    return tuple(outer) if outer is not None and not scalars_in(*outer) & {*elements} else None
 
 
 def _maximum(times: isl.Map) -> isl.Map | None:

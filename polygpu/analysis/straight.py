@@ -9,7 +9,8 @@ loops that their writes do not move along, in the loop along which these are con
 exchange with other statements of these loops; and where one gives a value to a later statement that gives
 something to the other in another iteration, as in `s = a[i]; b[i] = s + t; t = s;`. Scalars that each
 iteration writes before it reads them become locals. All tests look at subscripts alone: what they cost grows
-with the number of accesses.
+with the number of accesses. Of regions with so many statements that no schedule is found for them apart,
+whole bodies are one.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from polygpu.model.expr import Int, Reference
 from polygpu.model.rewrite import repeats, scalars_in
 from polygpu.model.scop import Access, Scop, Statement
 from polygpu.support.dataclass import dataclass
+
+_MOST = 100  # statements of a region; known programs have 54, and dependences of 500 take half a minute
 
 Member: TypeAlias = tuple[str, str]  # array and member: what overlaps with nothing else
 Loops: TypeAlias = tuple[int, ...]
@@ -47,8 +50,22 @@ def clustered(scop: Scop, decisions: Sequence[Decision] = ()) -> Scop:
     while exchanged != before:
         found = [list(_Clustering(private, exchanged, begins).of(b)) for b in blocks]
         exchanged, before = exchanged | _exchanged(found, private), exchanged
-    clusters = [c for block in found for c in _apart(block, private)]
+    apart = [[*_apart(block, private)] for block in found]
+    if sum(map(len, apart)) > _MOST:
+        apart = [_together(block, begins) for block in apart]
+    clusters = [c for block in apart for c in block]
     return merged(scop, clusters, private) if len(clusters) < len(scop.statements) else scop
+
+
+def _together(clusters: Iterable[Statements], begins: _Begins) -> list[Statements]:
+    """The clusters of a body as one, but for loops within an instance, and for kernels that are to begin."""
+    found: list[Statements] = []
+    for cluster in clusters:
+        alone = begins.at(cluster[0]) or any(
+            repeats(s.body) for s in (*cluster, *(found[-1] if found else ()))
+        )
+        found = [*found, cluster] if alone or not found else [*found[:-1], (*found[-1], *cluster)]
+    return found
 
 
 def bodies(statements: Statements) -> Iterator[Statements]:

@@ -6,7 +6,7 @@ after:  kernel(i) { S; for j { T; U }; V }
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, reduce
 from itertools import permutations, product
@@ -16,6 +16,7 @@ import islpy as isl
 
 from polygpu.analysis.patterns import Pattern, coefficients, patterns
 from polygpu.analysis.polyhedra import PolyAccess, PolyStatement, array_tuple
+from polygpu.schedule.carried import Carried
 from polygpu.schedule.tree import (
     Band,
     Member,
@@ -175,7 +176,6 @@ def _without_loss(first: Nest, second: Nest, scope: Scope) -> Nest | None:
 
 _SCATTERED: Recent[tuple[int, int]] = Recent(256)  # nests, that are compared with many others
 _HELD: Recent[frozenset[str]] = Recent(256)
-_CARRIED: Recent[bool] = Recent(4096)  # pairs of accesses
 
 
 def _scattered(nest: Nest, scope: Scope) -> tuple[int, int]:
@@ -191,10 +191,11 @@ def _scattered_of(nest: Nest, scope: Scope) -> tuple[int, int]:
     """
     held = _held(nest, scope)
     written = {array_tuple(a.reference) for a in _accesses(nest, scope) if a.write}
+    carried = Carried(nest, scope.statements, scope.around)
     found = [
         p
         for p in _patterns(nest, scope)
-        if array_tuple(p.access.reference) not in held and not _is_carried(nest, scope, p)
+        if array_tuple(p.access.reference) not in held and not carried.holds(p.statement, p.access)
     ]
 
     def of_lane(lane: int) -> tuple[int, int]:
@@ -206,72 +207,6 @@ def _scattered_of(nest: Nest, scope: Scope) -> tuple[int, int]:
         return (16 if array_tuple(p.access.reference) in written else 4) << 2 * min(p.depth, 3)
 
     return min(map(of_lane, range(len(nest.parallel))), default=(0, 0))
-
-
-def _is_carried(nest: Nest, scope: Scope, p: Pattern) -> bool:
-    """Whether it reads what the same iteration of the innermost loop writes, or the one before."""
-    if p.access.write or not p.access.reference.subscripts:
-        return False
-    array, loops = array_tuple(p.access.reference), members_on(nest.body, p.statement)
-    if not loops:
-        return False
-    sources = [
-        (s, a)
-        for s in nest.statements
-        for a in scope.statements[s].accesses
-        if a.write
-        and array_tuple(a.reference) == array
-        and any(m is loops[-1] for m in members_on(nest.body, s)[-1:])
-    ]
-    statements = scope.statements
-    # Of nests of hundreds of statements the dimensions are large unions, of which two pieces matter.
-    pairs = (
-        _Pair(
-            (statements[s], a),
-            (statements[p.statement], p.access),
-            tuple([m.restricted({s, p.statement}) for m in scope.around]),
-            tuple([m.restricted({s, p.statement}) for m in (*nest.parallel, *loops)]),
-        )
-        for s, a in sources
-    )
-    return bool(sources) and all(_CARRIED.get(pair.key, pair.is_carried) for pair in pairs)
-
-
-@dataclass(frozen=True)
-class _Pair:
-    """A write and a read of one array in an iteration of the loops `around`, and the `loops` of both."""
-
-    write: tuple[PolyStatement, PolyAccess]
-    read: tuple[PolyStatement, PolyAccess]
-    around: tuple[Member, ...]
-    loops: tuple[Member, ...]
-
-    @property
-    def key(self) -> Hashable:
-        """What the pair is made of, which it is in many nests."""
-        both = self.write, self.read
-        rows = (Same(m.rows[s.name]) for m in (*self.around, *self.loops) for s, _ in both)
-        ends = (Same(x) for s, a in both for x in (s.domain, a.relation))
-        return len(self.around), *ends, *rows
-
-    def is_carried(self) -> bool:
-        """Whether the read only meets what the same iteration of the last loop writes, or the one before."""
-        try:
-            with bounded(_STEPS):
-                return self._is_carried()
-        except isl.Error:
-            return False
-
-    def _is_carried(self) -> bool:
-        source, sink = (a.relation.intersect_domain(s.domain) for s, a in (self.write, self.read))
-        found = isl.UnionMap.from_map(source.apply_range(sink.reverse()))
-        for member in self.around:
-            found = member.at_one_value(found)
-        *outer, last = self.loops
-        if not all(has_zero_distance(found, m, m) for m in outer):
-            return False
-        moved = found.apply_domain(last.relation()).apply_range(last.relation())
-        return bool(moved.deltas().is_subset(isl.UnionSet("{ [d] : 0 <= d <= 1 }")))
 
 
 def _accesses(nest: Nest, scope: Scope) -> Iterator[PolyAccess]:

@@ -97,6 +97,45 @@ def shared(v: Values, upper: Affine, inner: Affine) -> Loop:
     return Loop(ITERATORS[0], (constant(1),), (upper,), 1, tuple(parts))
 
 
+def working(v: Values, upper: Affine, inner: Affine) -> Loop:
+    """for (i) { A0[0] = ...; for (j) A0[j] = ... A0[j - 1] ...; for (j) A1[i][j] += A0[j] ...; }
+
+    Mostly an iteration writes what it reads of A0.
+    """
+    work, *others = v.arrays
+    i, j = map(name, ITERATORS[:2])
+    first, mine = _placed(work, constant(0)), _placed(work, j)
+
+    def reads(column: Affine) -> tuple[Read, ...]:
+        chosen = (v.random.choice(others or [work]) for _ in range(v.random.choice((1, 2))))
+        return tuple(_placed(a, i, column) for a in chosen)
+
+    def loop(target: Read, template: str, *found: Read) -> Loop:
+        low, high = constant(v.random.choice((1, 1, 1, 2))), inner + constant(v.random.choice((0, 0, 0, -1)))
+        step = v.random.choice((1,) * 6 + (-1,))
+        body = Assign(target, template, _weighted((*reads(j), *found), work.type))
+        return Loop(ITERATORS[1], (low,), (high,), step, (body,))
+
+    before = _placed(work, j + constant(-1))
+    parts: list[Node] = (
+        [Assign(first, "{0} = {1};", _weighted(reads(constant(0)), work.type))] if v.chance(0.9) else []
+    )
+    parts.append(loop(mine, "{0} = {1};", *([before] if v.chance(0.4) else [])))
+    if v.chance(0.4):
+        parts.append(
+            Assign(v.random.choice((first, _placed(work, constant(2)))), v.template(work.type), first)
+        )
+    for _ in range(v.random.choice((1, 1, 2))):
+        target = _placed(v.random.choice(others), i, j) if others and v.chance(0.9) else mine
+        parts.append(loop(target, v.template(work.type), mine, *([before] if v.chance(0.3) else [])))
+    return Loop(ITERATORS[0], (constant(1),), (upper,), v.random.choice((1,) * 8 + (-1,)), tuple(parts))
+
+
+def _placed(array: Array, *places: Affine) -> Read:
+    """Its element there, and at 0 along other dimensions; of as many places as it has dimensions."""
+    return Read(array.name, (*places, *(constant(0) for _ in range(array.rank)))[: array.rank])
+
+
 def _row_store(v: Values, inside: bool) -> Assign:
     def element() -> Read:
         array = v.random.choice(v.arrays)

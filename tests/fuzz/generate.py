@@ -17,6 +17,7 @@ from tests.fuzz.forms import (
     stencil,
     stencil_arrays,
     straight,
+    working,
 )
 from tests.fuzz.held import with_held, without_scalars
 from tests.fuzz.openmp import PLACES, scatter, with_pragmas
@@ -142,6 +143,11 @@ class Author(Values):
         if self.style.shared:
             self.arrays = shared_arrays(self.arrays)
             regions[-1].append(shared(self, self._uppers(Scope())[0], self._uppers(Scope())[0]))
+            self.deepest = max(self.deepest, 2)
+            self.left -= 2
+        if self.style.working:
+            self.arrays = shared_arrays(self.arrays)
+            regions[-1].append(working(self, self._uppers(Scope())[0], self._uppers(Scope())[0]))
             self.deepest = max(self.deepest, 2)
             self.left -= 2
         while self.left > 0:

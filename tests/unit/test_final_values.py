@@ -64,3 +64,20 @@ def test_it_runs_after_everything_else() -> None:
 )
 def test_no_copy_where_the_last_write_has_no_single_form(body: str) -> None:
     assert copy(VECTORS, body, "x", (0,)) is None
+
+
+def test_several_statements_write_the_elements_in_one_iteration() -> None:
+    """Two of them, of which no one writes all that is last, in the same last iteration of i."""
+    body = "for (int i = 0; i < n; i++) { x[0] = y[i]; for (int j = 1; j < n; j++) x[j] = y[j] + i; }"
+    s = copy(VECTORS, body, "x", (0,))
+    assert s is not None
+    assert same_map(s.accesses[0].relation, "[n] -> { F_x[j] -> x_all[n - 1, j] : 0 <= j < n }")
+
+
+def test_statements_with_other_last_iterations_have_no_copy() -> None:
+    """x[0] is written once less often."""
+    body = (
+        "for (int i = 0; i < n; i++) {"
+        " if (i < n - 1) x[0] = y[i]; for (int j = 1; j < n; j++) x[j] = y[j] + i; }"
+    )
+    assert copy(VECTORS, body, "x", (0,)) is None

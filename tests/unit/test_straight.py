@@ -246,3 +246,24 @@ def test_reports_show_where_statements_begin_and_end(tmp_path: Path) -> None:
     assert f"// program.c:{first + 83}: b[j][i][4][4] = " in text
     assert any(t.by == "person" for kernel in done.regions[0].taken for t in kernel)
     assert f"lines {first} to {first + 83}: " in inspect_text(explain(done))
+
+
+@pytest.mark.parametrize(("count", "left"), [(40, 40), (120, 1)])
+def test_bodies_of_too_many_statements_are_one(tmp_path: Path, count: int, left: int) -> None:
+    """Each reads what the one before it has from another iteration: they would stay apart."""
+    stores = (f"e[{k}][i] = e[{k - 1}][i - 1];" for k in range(1, count + 1))
+    scop = merged(tmp_path, I % " ".join(stores))
+    assert counts(scop) == [count // left] * left
+
+
+def test_of_too_many_statements_those_with_loops_stay_apart(tmp_path: Path) -> None:
+    stores = [f"e[{k}][i] = e[{k - 1}][i - 1];" for k in range(1, 121)]
+    stores.insert(60, "for (int t = k[i]; t < k[i + 1]; t++) a[i] += b[t];")
+    scop = merged(tmp_path, I % " ".join(stores))
+    assert counts(scop) == [59, 2, 60]
+
+
+def test_too_many_statements_with_a_kernel_that_is_to_begin(tmp_path: Path) -> None:
+    stores = [f"e[{k}][i] = e[{k - 1}][i - 1];" for k in range(1, 121)]
+    stores.insert(60, "a[i] = e[7][i - 1];")
+    assert counts(merged(tmp_path, I % " ".join(stores), "split(a)")) == [60, 61]
