@@ -16,7 +16,7 @@ PROGRAM = """
 enum { N = 40 };
 double w[N], v[N], t;
 
-/* Ends and inside of `w` are written apart; `t` has two values in each line; with n = 0 nothing is defined. */
+/* Ends and inside of `w` are written apart; `t` has two values in each line; n = 0 is not defined. */
 void lines(int n, int m, double x[N][N], double y[N][N])
 {
     for (int k = 0; k < m; k++) {
