@@ -151,9 +151,10 @@ def _without(context: isl.Set, bad: isl.Set) -> isl.Set:
 def _bounds(p: Polyhedra) -> list[Condition]:
     found: list[Condition] = []
     for s in p.statements:
+        known: set[tuple[Expr, Expr]] = set()
         for a in s.accesses:
             if (a.must or a.write) and _has_a_meaning(a):  # other reads may never happen: no claim about them
-                found.extend(_bounds_of(p, s, a))
+                found.extend(_bounds_of(p, s, a, known))
     return found
 
 
@@ -165,14 +166,22 @@ def _has_a_meaning(a: PolyAccess) -> bool:
     return a.affine or not any("unsigned" in type_of(part) for part in parts)
 
 
-def _bounds_of(p: Polyhedra, s: PolyStatement, a: PolyAccess) -> list[Condition]:
+def _bounds_of(
+    p: Polyhedra, s: PolyStatement, a: PolyAccess, known: set[tuple[Expr, Expr]]
+) -> list[Condition]:
+    """`known` has the subscripts, and the extents of their dimensions, of which all instances were looked at:
+    long bodies have the same ones many times.
+    """
     array = p.array(a.reference.array)
+    always = a.affine and bool(a.relation.domain().plain_is_equal(s.domain))
     found: list[Condition] = []
     for k, extent in enumerate(array.extents):
         if extent is None or (array.storage == "region" and not isinstance(extent, Int)):
             continue
-        if _is_plainly_inside(a.reference.subscripts[k], extent):
+        what = a.reference.subscripts[k], extent
+        if _is_plainly_inside(*what) or (always and what in known):
             continue
+        known |= {what} if always else set()
         bad = _outside(s, a, k, extent)
         if bad is None or bad.is_empty():
             continue
