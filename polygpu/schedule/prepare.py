@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import field, replace
 from functools import cached_property, partial
 from math import inf
+from typing import TypeAlias
 
 import islpy as isl
 
@@ -46,6 +47,8 @@ from polygpu.support.passes import Passes
 from polygpu.support.position import Position
 
 _VERSIONED = 10.0  # seconds for the schedule of steps that read versions
+
+Expanded: TypeAlias = tuple[Polyhedra, tuple[Expansion, ...]]
 
 
 @dataclass(frozen=True)
@@ -347,25 +350,29 @@ def _check_repeats(prepared: Prepared) -> None:
 def _ordered(start: Prepared, budget: float, passes: Passes) -> Prepared:
     """The region with small temporaries, or with large ones where more loops are parallel by these."""
     end = steps() + budget * STEPS_A_SECOND
-    lean = _order(start, budget, passes, generous=False)
+    lean = _order(start, budget, passes)
     lacking = lean.lacks
     if not any(around >= 2 or missing for around, missing in lacking.values()):
         return lean
     p, d, asked = start.polyhedra, start.dependences, start.about("expand")
-    if passes.run("expand", lambda: expand(p, d, True, asked))[1] == lean.expansions:
+    made = passes.run("expand", lambda: expand(p, d, True, asked))
+    if made[1] == lean.expansions:
         return lean
     left = (end - steps()) / STEPS_A_SECOND
     if left <= 0:
         return lean
-    large = _order(start, left, passes, generous=True)
+    large = _order(start, left, passes, made)
     return large if improves(large.lacks, lacking) else lean
 
 
-def _order(start: Prepared, budget: float, passes: Passes, generous: bool) -> Prepared:
+def _order(start: Prepared, budget: float, passes: Passes, made: Expanded | None = None) -> Prepared:
+    """The region in the order of its schedule, its temporaries expanded as `made` has it, or as little as
+    gains anything.
+    """
     p, d = start.polyhedra, start.dependences
     end = steps() + budget * STEPS_A_SECOND
     with patience(budget / 2):
-        p, expansions = passes.run("expand", lambda: expand(p, d, generous, start.about("expand")))
+        p, expansions = made or passes.run("expand", lambda: expand(p, d, False, start.about("expand")))
         if expansions:
             d = passes.run("dependences", lambda: compute(p))
         p, d, splits = passes.run("split", lambda: split(p, d))
