@@ -151,7 +151,7 @@ def _without(context: isl.Set, bad: isl.Set) -> isl.Set:
 def _bounds(p: Polyhedra) -> list[Condition]:
     found: list[Condition] = []
     for s in p.statements:
-        known: set[tuple[Expr, Expr]] = set()
+        known: dict[tuple[Expr, Expr], list[Condition]] = {}
         for a in s.accesses:
             if (a.must or a.write) and _has_a_meaning(a):  # other reads may never happen: no claim about them
                 found.extend(_bounds_of(p, s, a, known))
@@ -167,9 +167,9 @@ def _has_a_meaning(a: PolyAccess) -> bool:
 
 
 def _bounds_of(
-    p: Polyhedra, s: PolyStatement, a: PolyAccess, known: set[tuple[Expr, Expr]]
+    p: Polyhedra, s: PolyStatement, a: PolyAccess, known: dict[tuple[Expr, Expr], list[Condition]]
 ) -> list[Condition]:
-    """`known` has the subscripts, and the extents of their dimensions, of which all instances were looked at:
+    """`known` has what is found of subscripts in all instances, by these and the extents of their dimensions:
     long bodies have the same ones many times.
     """
     array = p.array(a.reference.array)
@@ -179,17 +179,23 @@ def _bounds_of(
         if extent is None or (array.storage == "region" and not isinstance(extent, Int)):
             continue
         what = a.reference.subscripts[k], extent
-        if _is_plainly_inside(*what) or (always and what in known):
-            continue
-        known |= {what} if always else set()
-        bad = _outside(s, a, k, extent)
-        if bad is None or bad.is_empty():
-            continue
-        if s.domain.params().is_subset(bad.params()):
-            raise Diagnosed(_across_rows(p, a, k, extent) or _out_of_bounds(a, k, extent))
-        reason = f"subscript {k + 1} of '{a.text}' must stay inside the array"
-        found.extend(unless(p, bad, reason, a.position))
+        made = known.get(what) if always else None
+        if made is None:
+            made = _bound_of(p, s, a, k, extent)
+            known |= {what: made} if always else {}
+        found.extend(made)
     return found
+
+
+def _bound_of(p: Polyhedra, s: PolyStatement, a: PolyAccess, k: int, extent: Expr) -> list[Condition]:
+    if _is_plainly_inside(a.reference.subscripts[k], extent):
+        return []
+    bad = _outside(s, a, k, extent)
+    if bad is None or bad.is_empty():
+        return []
+    if s.domain.params().is_subset(bad.params()):
+        raise Diagnosed(_across_rows(p, a, k, extent) or _out_of_bounds(a, k, extent))
+    return unless(p, bad, f"subscript {k + 1} of '{a.text}' must stay inside the array", a.position)
 
 
 def _is_plainly_inside(subscript: Expr, extent: Expr) -> bool:
