@@ -223,15 +223,32 @@ class Cone:
 
     @cached_property
     def meets(self) -> tuple[bool, ...]:
-        """Before which statements threads of a block wait for each other."""
+        """Before which statements threads of a block wait for each other: where one of two since then writes
+        what the other reads of other points, be it for points of the tile that are no instances.
+        """
         found: list[bool] = []
         since: list[str] = []
         for k, s in enumerate(self.order):
             if any(self._depends(s, other) for other in self.order[: k + 1]):
                 raise RefusedStepsError(f"'{self.p.statement(s).text}' depends on itself in a step")
-            found.append(any(self._depends(other, s) for other in since))
+            found.append(any(self._depends(other, s) or self._exchange(other, s) for other in since))
             since = [s] if found[-1] else [*since, s]
         return tuple(found)
+
+    def _exchange(self, one: str, other: str) -> bool:
+        written = {
+            s: {a.reference.array for a in self.p.statement(s).accesses if a.write} for s in (one, other)
+        }
+        return bool(self._far.get(other, set()) & written[one] or self._far.get(one, set()) & written[other])
+
+    @cached_property
+    def _far(self) -> dict[str, set[str]]:
+        """By statement, the arrays that it reads at other points than its own."""
+        found: dict[str, set[str]] = {}
+        for s, array, distances in self._distances():
+            if any(d != range(1) for d in distances):
+                found.setdefault(s, set()).add(array)
+        return found
 
     def _distances(self) -> Iterator[tuple[str, str, tuple[range, ...]]]:
         """Statement, array that it reads there, and how far away along each dimension."""
