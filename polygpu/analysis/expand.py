@@ -32,6 +32,7 @@ from polygpu.model.scop import Array, Repeat
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import D, empty_union_map, maps, tuple_name, union_of
+from polygpu.support.recent import Recent, Same
 
 _ROOM = Volume(known=1 << 25)  # elements that temporaries may take on any device
 
@@ -249,7 +250,7 @@ def _volume(p: Polyhedra, e: Expansion) -> Volume:
 
 def _spread(p: Polyhedra, e: Expansion) -> frozenset[int]:
     """The subscripts that take more than one value in the web."""
-    touched = zip(*(_constants(a.relation.range()) for _, a in _members(p, e)), strict=True)
+    touched = zip(*(_constants(a.relation) for _, a in _members(p, e)), strict=True)
     return frozenset(k for k, values in enumerate(touched) if None in values or len({*values}) > 1)
 
 
@@ -271,7 +272,7 @@ def _that_may_meet(accesses: list[PolyAccess]) -> Iterable[list[PolyAccess]]:
     """The accesses of each member of the elements, apart where subscripts that all have fixed differ: there
     are as many pairs as accesses times accesses.
     """
-    fixed = [(a, tuple_name(a.relation, D.out), _constants(a.relation.range())) for a in accesses]
+    fixed = [(a, tuple_name(a.relation, D.out), _constants(a.relation)) for a in accesses]
     varying = {(name, k) for _, name, values in fixed for k, value in enumerate(values) if value is None}
     found: dict[Hashable, list[PolyAccess]] = {}
     for a, name, values in fixed:
@@ -280,8 +281,15 @@ def _that_may_meet(accesses: list[PolyAccess]) -> Iterable[list[PolyAccess]]:
     return found.values()
 
 
-def _constants(elements: isl.Set) -> list[int | None]:
+_CONSTANTS: Recent[list[int | None]] = Recent(4096)  # accesses of a region, asked about for each loop
+
+
+def _constants(relation: isl.Map) -> list[int | None]:
     """The value of each subscript that has one only."""
+    return _CONSTANTS.get(Same(relation), lambda: _found_constants(relation.range()))
+
+
+def _found_constants(elements: isl.Set) -> list[int | None]:
     values = (elements.plain_get_val_if_fixed(D.set, k) for k in range(elements.dim(D.set)))
     return [value.to_python() if value.is_int() else None for value in values]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import field
 from functools import cached_property
 from typing import TypeAlias
@@ -11,6 +11,7 @@ import islpy as isl
 
 from polygpu.analysis.distances import Subscripts, differ
 from polygpu.analysis.polyhedra import PolyAccess, PolyStatement, array_tuple
+from polygpu.model.expr import Int
 from polygpu.schedule.tree import Member, Nest, has_zero_distance, members_on
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import bounded
@@ -21,6 +22,7 @@ _CARRIED: Recent[bool] = Recent(4096)  # pairs of accesses
 
 End: TypeAlias = tuple[PolyStatement, PolyAccess]
 Members: TypeAlias = tuple[Member, ...]
+Constants: TypeAlias = tuple[int | None, ...]
 
 
 @dataclass
@@ -53,15 +55,19 @@ class Carried:
         return answer
 
     def _holds(self, statement: str, read: PolyAccess) -> bool:
-        innermost = self._loops[statement][-1]
-        sources = [
-            (s, a)
-            for s, a in self._writes.get(array_tuple(read.reference), ())
-            if any(m is innermost for m in self._loops[s.name][-1:])
-        ]
-        near = (end for end in sources if not differ(end[1].reference.subscripts, read.reference.subscripts))
+        innermost, subscripts = self._loops[statement][-1], read.reference.subscripts
+        sources = self._writes.get(array_tuple(read.reference), {})
+        inside = [s for s in sources if any(m is innermost for m in self._loops[s][-1:])]
+        near = (
+            (self.statements[s], a)
+            for s in inside
+            for constants, writes in sources[s].items()
+            if _may_be(constants, subscripts)
+            for a in writes
+            if not differ(a.reference.subscripts, subscripts)
+        )
         sink = self.statements[statement], read
-        return bool(sources) and all(self._is_carried(source, sink) for source in near)
+        return bool(inside) and all(self._is_carried(source, sink) for source in near)
 
     def _is_carried(self, source: End, sink: End) -> bool:
         # Of nests of hundreds of statements the dimensions are large unions, of which two pieces matter.
@@ -78,23 +84,33 @@ class Carried:
         return {s: members_on(self.nest.body, s) for s in self.nest.statements}
 
     @cached_property
-    def _writes(self) -> dict[str, list[End]]:
-        """By the tuples of arrays, without those that write what another one of the statement does."""
-        found: dict[str, list[End]] = {}
-        for array, end in self._all_writes():
-            mine = found.setdefault(array, [])
-            if not any(_alike(end, other) for other in mine):
-                mine.append(end)
+    def _writes(self) -> dict[str, dict[str, dict[Constants, list[PolyAccess]]]]:
+        """By tuples of arrays, statements, and which subscripts are constants; of those of a statement that
+        write the same one.
+        """
+        found: dict[str, dict[str, dict[Constants, list[PolyAccess]]]] = {}
+        for s in (self.statements[name] for name in self.nest.statements):
+            for a in (a for a in s.accesses if a.write):
+                mine = found.setdefault(array_tuple(a.reference), {}).setdefault(s.name, {})
+                alike = mine.setdefault(_constants(a.reference.subscripts), [])
+                if not any(_are_alike(a, other) for other in alike):
+                    alike.append(a)
         return found
 
-    def _all_writes(self) -> Iterator[tuple[str, End]]:
-        for s in (self.statements[name] for name in self.nest.statements):
-            yield from ((array_tuple(a.reference), (s, a)) for a in s.accesses if a.write)
+
+def _constants(subscripts: Subscripts) -> Constants:
+    return tuple(s.value if isinstance(s, Int) else None for s in subscripts)
 
 
-def _alike(one: End, other: End) -> bool:
-    same = one[0] is other[0] and one[1].reference.subscripts == other[1].reference.subscripts
-    return same and bool(one[1].relation.plain_is_equal(other[1].relation))
+def _may_be(constants: Constants, subscripts: Subscripts) -> bool:
+    """Whether no constant is another one, as far as is plain to see."""
+    pairs = zip(constants, subscripts, strict=True)
+    return not any(c is not None and isinstance(s, Int) and s.value != c for c, s in pairs)
+
+
+def _are_alike(one: PolyAccess, other: PolyAccess) -> bool:
+    same = one.reference.subscripts == other.reference.subscripts
+    return same and bool(one.relation.plain_is_equal(other.relation))
 
 
 @dataclass(frozen=True)

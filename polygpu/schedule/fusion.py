@@ -6,7 +6,8 @@ after:  kernel(i) { S; for j { T; U }; V }
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, reduce
 from itertools import permutations, product
@@ -14,6 +15,7 @@ from typing import TypeVar
 
 import islpy as isl
 
+from polygpu.analysis.distances import differ
 from polygpu.analysis.patterns import Pattern, coefficients, patterns
 from polygpu.analysis.polyhedra import PolyAccess, PolyStatement, array_tuple
 from polygpu.schedule.carried import Carried
@@ -307,8 +309,8 @@ def _merged(first: Node, second: Node, scope: Scope) -> Node | None:
 
 def _keeps_owned(first: Nest, second: Nest, fused: Nest, scope: Scope) -> bool:
     """Whether arrays of which each point owns one element in a kernel are still so in the fused one."""
-    after = _owners(fused, scope)
-    return all(after[array].is_single_valued() for nest in (first, second) for array in _held(nest, scope))
+    held = _held(first, scope) | _held(second, scope)
+    return all(elements.is_single_valued() for elements in _owners(fused, scope, held).values())
 
 
 def _held(nest: Nest, scope: Scope) -> frozenset[str]:
@@ -317,20 +319,35 @@ def _held(nest: Nest, scope: Scope) -> frozenset[str]:
 
 def _held_of(nest: Nest, scope: Scope) -> frozenset[str]:
     """The arrays of which each point owns one element, that it uses more than once."""
-    uses = [array_tuple(a.reference) for a in _accesses(nest, scope)]
-    owners = _owners(nest, scope).items()
-    return frozenset(a for a, elements in owners if uses.count(a) > 1 and elements.is_single_valued())
+    uses = Counter(array_tuple(a.reference) for a in _accesses(nest, scope))
+    often = frozenset(a for a, count in uses.items() if count > 1 and a in scope.written)
+    owners = _owners(nest, scope, often - _of_several(nest, scope)).items()
+    return frozenset(a for a, elements in owners if elements.is_single_valued())
 
 
-def _owners(nest: Nest, scope: Scope) -> dict[str, isl.Map]:
-    """For each array that is written somewhere the elements that a point of the nest touches."""
-    written = scope.written
+def _of_several(nest: Nest, scope: Scope) -> set[str]:
+    """Arrays of which an instance touches several elements for certain: `q[i][0]` and `q[i][1]`."""
+    found: set[str] = set()
+    for s in nest.statements:
+        known: dict[str, PolyAccess] = {}
+        for a in (a for a in scope.statements[s].accesses if a.affine):
+            first = known.setdefault(array_tuple(a.reference), a)
+            if array_tuple(a.reference) not in found and differ(
+                first.reference.subscripts, a.reference.subscripts
+            ):
+                same = first.relation.domain().plain_is_equal(a.relation.domain())
+                found |= {array_tuple(a.reference)} if same else set()
+    return found
+
+
+def _owners(nest: Nest, scope: Scope, arrays: Collection[str]) -> dict[str, isl.Map]:
+    """For each of the arrays the elements that a point of the nest touches."""
     found: dict[str, isl.Map] = {}
-    for s in nest.statements if nest.parallel else ():
+    for s in nest.statements if nest.parallel and arrays else ():
         points = _at(s, nest.parallel)
         for access in scope.statements[s].accesses:
             array, relation = array_tuple(access.reference), access.relation
-            if array in written:
+            if array in arrays:
                 touched = points.intersect_domain(relation.domain()).reverse().apply_range(relation)
                 found[array] = found[array].union(touched) if array in found else touched
     return found
