@@ -182,7 +182,8 @@ def _bounds_of(
         made = known.get(what) if always else None
         if made is None:
             made = _bound_of(p, s, a, k, extent)
-            known |= {what: made} if always else {}
+        if always:
+            known[what] = made
         found.extend(made)
     return found
 

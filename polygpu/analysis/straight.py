@@ -61,10 +61,9 @@ def _together(clusters: Iterable[Statements], begins: _Begins) -> list[Statement
     """The clusters of a body as one, but for loops within an instance, and for kernels that are to begin."""
     found: list[Statements] = []
     for cluster in clusters:
-        alone = begins.at(cluster[0]) or any(
-            repeats(s.body) for s in (*cluster, *(found[-1] if found else ()))
-        )
-        found = [*found, cluster] if alone or not found else [*found[:-1], (*found[-1], *cluster)]
+        before = found[-1] if found else ()
+        alone = not before or begins.at(cluster[0]) or any(repeats(s.body) for s in (*before, *cluster))
+        found = [*found, cluster] if alone else [*found[:-1], (*before, *cluster)]
     return found
 
 

@@ -29,24 +29,22 @@ Constants: TypeAlias = tuple[int | None, ...]
 class Carried:
     """Answers for the reads of a nest in one iteration of the loops `around` it.
 
-    Bodies of hundreds of assignments touch few elements many times: each is asked about once.
+    Bodies of hundreds of assignments touch few elements many times: each is asked about once. `answers` are
+    kept by statements, arrays and subscripts, `members` have what loops are of two statements.
     """
 
     nest: Nest
     statements: Mapping[str, PolyStatement]
     around: Members
     answers: dict[tuple[str, str, Subscripts], list[tuple[isl.Map, bool]]] = field(default_factory=dict)
-    members: dict[tuple[str, str], tuple[tuple[Member, ...], tuple[Member, ...]]] = field(
-        default_factory=dict
-    )
+    members: dict[tuple[str, str], tuple[Members, Members]] = field(default_factory=dict)
 
     def holds(self, statement: str, read: PolyAccess) -> bool:
         """Whether the read finds such values alone."""
         if read.write or not read.reference.subscripts or not self._loops[statement]:
             return False
-        known = self.answers.setdefault(
-            (statement, array_tuple(read.reference), read.reference.subscripts), []
-        )
+        key = statement, array_tuple(read.reference), read.reference.subscripts
+        known = self.answers.setdefault(key, [])
         for relation, answer in known:
             if relation.plain_is_equal(read.relation):
                 return answer
@@ -85,8 +83,8 @@ class Carried:
 
     @cached_property
     def _writes(self) -> dict[str, dict[str, dict[Constants, list[PolyAccess]]]]:
-        """By tuples of arrays, statements, and which subscripts are constants; of those of a statement that
-        write the same one.
+        """By tuples of arrays, statements, and the subscripts that are constants: of writes of a statement to
+        the same element one.
         """
         found: dict[str, dict[str, dict[Constants, list[PolyAccess]]]] = {}
         for s in (self.statements[name] for name in self.nest.statements):

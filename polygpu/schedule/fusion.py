@@ -331,12 +331,11 @@ def _of_several(nest: Nest, scope: Scope) -> set[str]:
     for s in nest.statements:
         known: dict[str, PolyAccess] = {}
         for a in (a for a in scope.statements[s].accesses if a.affine):
-            first = known.setdefault(array_tuple(a.reference), a)
-            if array_tuple(a.reference) not in found and differ(
-                first.reference.subscripts, a.reference.subscripts
-            ):
-                same = first.relation.domain().plain_is_equal(a.relation.domain())
-                found |= {array_tuple(a.reference)} if same else set()
+            array = array_tuple(a.reference)
+            first = known.setdefault(array, a)
+            apart = array not in found and differ(first.reference.subscripts, a.reference.subscripts)
+            if apart and first.relation.domain().plain_is_equal(a.relation.domain()):
+                found.add(array)
     return found
 
 
