@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import field, replace
 from functools import cached_property, reduce
 from typing import Any
@@ -411,19 +411,7 @@ def _statement(
     for condition in s.domain:
         domain = domain.intersect(builder.condition(condition))
     domain = coalesced(domain.intersect_params(context))
-    accesses = tuple(
-        PolyAccess(
-            a.reference,
-            access_relation(builder, domain, a, extents[a.reference.array]),
-            a.write,
-            a.must,
-            a.affine,
-            a.position,
-            a.text,
-            a.exposed,
-        )
-        for a in s.accesses
-    )
+    accesses = tuple(_accesses(s, builder, domain, extents))
     order = _original_order(s, builder, domain, length)
     return PolyStatement(
         s.name,
@@ -437,6 +425,19 @@ def _statement(
         s.text,
         parts=s.parts,
     )
+
+
+def _accesses(
+    s: Statement, builder: AffineBuilder, domain: isl.Set, extents: Mapping[str, tuple[Expr | None, ...]]
+) -> Iterator[PolyAccess]:
+    """Straight-line code touches few elements many times: their relations are built once."""
+    known: dict[Hashable, isl.Map] = {}
+    for a in s.accesses:
+        r = a.reference
+        key = r.array, r.field, r.subscripts, a.guards, a.affine, a.forms, a.course
+        if key not in known:
+            known[key] = access_relation(builder, domain, a, extents[r.array])
+        yield PolyAccess(r, known[key], a.write, a.must, a.affine, a.position, a.text, a.exposed)
 
 
 def _original_order(s: Statement, builder: AffineBuilder, domain: isl.Set, length: int) -> isl.Map:

@@ -17,11 +17,14 @@ from polygpu.support.position import Position as Position  # noqa: PLC0414 - oth
 
 
 class _Compound:
-    """An expression with parts, which keeps its hash: tables by expressions ask for it often."""
+    """An expression with parts, which keeps its hash, for which tables by expressions ask often, and which
+    elements of arrays it reads: see `rewrite.references`.
+    """
 
-    __slots__ = ("_hash",)
+    __slots__ = ("_hash", "references")
     __match_args__: tuple[str, ...]
     _hash: int
+    references: tuple[Reference, ...]
 
     def __hash__(self) -> int:
         try:

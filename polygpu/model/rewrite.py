@@ -79,7 +79,19 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 def references(expr: Expr) -> tuple[Reference, ...]:
     """Every array element in `expr`: the objects themselves, which callers tell from equal ones."""
-    return tuple([e for e in walk(expr) if isinstance(e, Reference)]) if reads_memory(expr) else ()
+    if not reads_memory(expr):
+        return ()
+    if isinstance(expr, Reference):  # it is among them: kept, it would hold itself
+        return (expr, *_below(expr))
+    known: tuple[Reference, ...] | None = getattr(expr, "references", None)
+    if known is None:
+        known = _below(expr)
+        object.__setattr__(expr, "references", known)
+    return known
+
+
+def _below(expr: Expr) -> tuple[Reference, ...]:
+    return tuple([r for part in children(expr) for r in references(part)])
 
 
 @lru_cache(REMEMBERED)

@@ -16,7 +16,8 @@ def _fold(line: str, width: int) -> list[str]:
     indent = " " * (len(line) - len(code))
     if len(line) <= width or code.startswith(("//", "#")):
         return [line]
-    places = [(depth, -place) for place, depth in _breaks(line) if len(indent) + 16 < place < width]
+    found = _breaks(line[:width])  # what comes behind that is looked at when it is in the next line
+    places = [(depth, -place) for place, depth in found if len(indent) + 16 < place < width]
     if not places:
         return [line]
     place = -min(places)[1]

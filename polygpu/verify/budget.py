@@ -39,6 +39,10 @@ class Budget:
         """The same as if so many steps of those that were taken were none."""
         return replace(self, start=self.start + taken)
 
+    def is_spent(self) -> bool:
+        """Whether nothing is left for what is not needed."""
+        return steps() >= self.start + self.rest
+
     @contextmanager
     def step(self, needed: bool) -> Iterator[None]:
         """A part of the work, which may be `needed` whatever the rest takes. Raises TooLongError."""

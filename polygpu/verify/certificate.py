@@ -339,12 +339,14 @@ def _certified(
 
 
 def _assuming(p: Polyhedra, context: isl.Set) -> Polyhedra:
+    shared = {id(a.relation): a.relation for s in p.statements for a in s.accesses}
+    inside = {key: relation.intersect_params(context) for key, relation in shared.items()}
     statements = tuple(
         replace(
             s,
             domain=s.domain.intersect_params(context),
             schedule=s.schedule.intersect_params(context),
-            accesses=tuple(replace(a, relation=a.relation.intersect_params(context)) for a in s.accesses),
+            accesses=tuple(replace(a, relation=inside[id(a.relation)]) for a in s.accesses),
         )
         for s in p.statements
     )

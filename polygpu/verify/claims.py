@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import replace
 from functools import partial
 from typing import Protocol
@@ -15,10 +16,10 @@ from polygpu.model.rewrite import BODY
 from polygpu.model.scop import Action, Branch, Let, Number, Repeat, Store
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import coalesced
-from polygpu.verify.affine import UNIVERSE, NotAffineError, Scope, parameter
+from polygpu.verify.affine import UNIVERSE, NotAffineError, Scope, constant, parameter
 from polygpu.verify.events import Do, Leaf, Matched, Place
 from polygpu.verify.forms import Forms, written_out
-from polygpu.verify.match import Matcher, MismatchError, instances_in
+from polygpu.verify.match import Matcher, MismatchError, instances_in, integer
 from polygpu.verify.repeats import check_cells
 from polygpu.verify.scoped import clear, needed
 from polygpu.verify.source import Source
@@ -38,6 +39,8 @@ class Walking(Protocol):
     def symbols(self) -> dict[str, Expr]: ...
     @property
     def actions(self) -> list[Do]: ...
+    @property
+    def claimed(self) -> dict[Hashable, tuple[Scope, Scope]]: ...
     @property
     def forms(self) -> Forms: ...
     def place(self, expr: Expr, state: State) -> Place | None: ...
@@ -62,7 +65,13 @@ class Claim:
         return isl.Set(UNIVERSE) if inside is None else clear(state.scope, inside)
 
     def there(self, state: State) -> Scope:
-        """The source's names, where the instance is one of the source's."""
+        """The source's names, where the instance is one of the source's: for many actions the same ones."""
+        key = self.origin.statement, self.origin.arguments, self.origin.inside, id(state.scope)
+        if key not in self.walk.claimed:
+            self.walk.claimed[key] = state.scope, self._there(state)
+        return self.walk.claimed[key][1]
+
+    def _there(self, state: State) -> Scope:
         statement = self.walk.p.statement(self.origin.statement)
         values: dict[str, isl.PwAff | None] = {n: parameter(n) for n in self.walk.p.parameters}
         arguments = self.arguments(state)
@@ -177,8 +186,20 @@ class Claim:
                 state = replace(state, scope=state.scope.where(holds))
                 test = test.right
         self._emit(matcher, state.at(0), number, None, None)
+        passing = self._passing(state, test)
         for side, ours, theirs in ((0, action.then, s.then), (1, action.otherwise, s.otherwise)):
-            self._in_order(ours, theirs, (*number, side), state.at(1 + side))
+            inside = state if side else passing
+            self._in_order(ours, theirs, (*number, side), inside.at(1 + side))
+
+    def _passing(self, state: State, test: Expr) -> State:
+        """Where a test that is the source's for its instances may hold: for what is none, it says of itself
+        whether it does, be it that tests around the statement have been joined with it.
+        """
+        instances = self.there(state).domain
+        if state.scope.domain.is_subset(instances):
+            return state
+        others = _narrowed(state.scope, test).domain
+        return replace(state, scope=state.scope.where(instances.union(others)))
 
     def _repeat(self, s: While, action: Repeat, number: Number, state: State) -> None:
         """A loop as if it were run once, or not at all: see `verify.repeats`."""
@@ -204,3 +225,11 @@ class Claim:
                 later = self.walk.new_private(b, b.name, here)
                 state = replace(state, scope=later.scope, arrays=later.arrays)
             self.action(b, a, (*prefix, k), here, later)
+
+
+def _narrowed(scope: Scope, test: Expr) -> Scope:
+    """Where a test holds, as far as it is affine."""
+    if isinstance(test, Binary) and test.op == "&&":
+        return _narrowed(_narrowed(scope, test.left), test.right)
+    value = integer(scope, test)
+    return scope if value is None else scope.where(value.ne_set(constant(0)))

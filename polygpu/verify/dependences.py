@@ -40,6 +40,10 @@ def check_dependences(session: Session, uses: Uses, complete: bool) -> None:
         session.counts[DEPENDENCES] += len(stores) * (len(stores) + 2 * len(loads))
         layers, loaded = _Layers(stores), _Layers(loads)
         for store in stores:
+            if session.budget.is_spent():
+                for kind in (DEPENDENCES, VALUES):
+                    session.undecided(kind, "", "budget")
+                return
             for other in layers.meeting(store):
                 with session.step(DEPENDENCES, store.trace.kernel.name):
                     _ordered(session, store, other)
@@ -194,18 +198,22 @@ def _alike_in_order(first: Use, second: Use, before: isl.Map) -> bool:
 
 
 def _in_place(session: Session, use: Use) -> bool:
-    """Whether what is accessed are the elements of the source's array that the source accesses.
+    """Whether what is accessed are the elements of the source's array that the source accesses, or those of
+    a temporary whose last subscripts are the source's: the first ones say whose copy it is.
 
     Where data tell, an instance is known to take them so; stores to what the host has are seen to elsewhere.
     """
-    if use.slot.array != use.place.array:
+    host = session.buffer(use.place.array).host
+    if use.slot.array != use.place.array and host:
         return False
-    if use.slot.relation is None or session.buffer(use.place.array).host:
+    if use.slot.relation is None or host:
         return True
-    if use.address.dim(D.out) != use.slot.relation.dim(D.out):
+    more = use.address.dim(D.out) - use.slot.relation.dim(D.out)
+    if more < 0:
         return False
     used = use.address.intersect_domain(use.instances.domain())  # not what clamped copies bring beside
-    return bool(used.is_subset(use.instances.apply_range(use.slot.relation.reset_tuple_id(D.out))))
+    meant = use.instances.apply_range(use.slot.relation.reset_tuple_id(D.out))
+    return bool(used.project_out(D.out, 0, more).is_subset(meant))
 
 
 def _in_later_launches(session: Session, first: Use, second: Use, before: isl.Map) -> bool:

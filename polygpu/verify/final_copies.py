@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 from functools import reduce
 from typing import TypeAlias
@@ -65,11 +65,12 @@ def _with(p: Polyhedra, region: Region, tops: dict[str, int]) -> Polyhedra:
     launched = list(_launched(region.body))
     kernels = {k.name: k for k in region.kernels}
     wanted = {n: k.name for k in region.kernels for n in _statements(k.body) if n not in known}
+    uses = {k.name: touched(k.body) for k in region.kernels} if wanted else {}
     for name, kernel in sorted(wanted.items()):
         array = name.removeprefix("F_")
         if name.startswith("F_") and kernel in launched and any(a.name == array for a in p.arrays):
             later = {k: kernels[k] for k in launched[launched.index(kernel) + 1 :]}
-            writes = _writes(p, array, _stored_with(region, kernels[kernel]))
+            writes = _writes(p, array, _stored_with(region, uses, kernel))
             space = statement_space(p.parameters, name, _elements(writes))
             copied = _copied(space, writes, list(_tests(region.body, kernel)))
             sizes = copied.params()
@@ -140,10 +141,10 @@ def _holds(p: Polyhedra, test: Expr) -> isl.Set | None:
         return None
 
 
-def _stored_with(region: Region, copying: Kernel) -> set[str]:
+def _stored_with(region: Region, uses: Mapping[str, tuple[set[str], set[str]]], copying: str) -> set[str]:
     """The statements of kernels that write a temporary which the kernel of a copy reads."""
-    read = touched(copying.body)[0] - {b.name for b in region.buffers if b.host}
-    return {n for k in region.kernels if read & touched(k.body)[1] for n in _statements(k.body)}
+    read = uses[copying][0] - {b.name for b in region.buffers if b.host}
+    return {n for k in region.kernels if read & uses[k.name][1] for n in _statements(k.body)}
 
 
 def _place(s: PolyStatement) -> int:

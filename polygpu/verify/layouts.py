@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, reduce
 
 import islpy as isl
 
@@ -96,15 +96,15 @@ def _buffer(session: Session, scope: Scope, b: Buffer) -> None:
         beyond = copy.elements.subtract(source)
         if not beyond.is_empty():
             _fail(session, "", f"more of '{b.name}' is copied than there is", beyond.params())
-    touched, left = isl.Set.empty(source.get_space()), coalesced(copy.left_out(source))
-    for slot in session.source.slots:
-        if slot.reference.array == b.name:
-            elements = _touched(session, slot, source)
-            touched = touched.union(elements)
-            _copied(session, slot, left, elements)
+    left = coalesced(copy.left_out(source))
+    slots = [slot for slot in session.source.slots if slot.reference.array == b.name]
+    for slot in slots:
+        _copied(session, slot, left, _touched(session, slot, source))
     if b.rows:
         _packed(session, scope, b, source)
     elif array.extents and array.extents[0] is None:
+        elements = (_touched(session, slot, source) for slot in slots)
+        touched = reduce(isl.Set.union, elements, isl.Set.empty(source.get_space()))
         _not_too_much(session, b, copy, coalesced(touched))
 
 

@@ -116,10 +116,10 @@ class Matcher:
         """Whether both are affine; raises MismatchError where they differ."""
         if isinstance(source, Binary) and source.op in COMPARISONS:
             return False  # part by part: of unsigned values it is not what it is of integers
-        expected = _integer(self.there, source)
+        expected = integer(self.there, source)
         if expected is None:
             return False
-        found = _integer(self.here, kernel)
+        found = integer(self.here, kernel)
         if found is None and (type_of(source) != "int" or _typed_alike(source, kernel)):
             return False  # computed as in the source, with its conversions
         if found is None:
@@ -153,7 +153,7 @@ class Matcher:
                 raise MismatchError("the operations have other types than the source's")
 
 
-def _integer(scope: Scope, expr: Expr) -> isl.PwAff | None:
+def integer(scope: Scope, expr: Expr) -> isl.PwAff | None:
     """The value of an affine expression, None where one of its parts wraps around as an unsigned one."""
     value = scope.affine(expr)
     return None if value is None or any(_wraps(scope, e) for e in walk(expr)) else value

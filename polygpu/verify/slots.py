@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import reduce
 
 import islpy as isl
 
-from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra, PolyStatement, array_tuple
-from polygpu.model.expr import Binary, Expr, Name, Position, Reference, wraps
+from polygpu.analysis.polyhedra import AffineBuilder, PolyAccess, Polyhedra, PolyStatement, array_tuple
+from polygpu.model.expr import Binary, Expr, Int, Name, Position, Reference, wraps
 from polygpu.model.rewrite import numbered, reads_of, references, sides, walk
 from polygpu.model.scop import Action, Branch, Number, Repeat, Store
 from polygpu.support.dataclass import dataclass
@@ -40,6 +40,11 @@ class Slot:
         """Order within an instance: an action's reads precede its write."""
         return self.number, int(self.write)
 
+    def is_apart(self, other: Slot) -> bool:
+        """Whether a subscript of one is another constant than the other's, of two of one array."""
+        pairs = zip(self.reference.subscripts, other.reference.subscripts, strict=True)
+        return any(isinstance(a, Int) and isinstance(b, Int) and a.value != b.value for a, b in pairs)
+
 
 def reached(p: Polyhedra, s: PolyStatement) -> dict[Number, isl.Set]:
     """The instances in which each action happens, as far as the affine tests around it decide that.
@@ -69,13 +74,14 @@ def reached(p: Polyhedra, s: PolyStatement) -> dict[Number, isl.Set]:
 
 
 def slots_of(p: Polyhedra, s: PolyStatement, happens: Mapping[Number, isl.Set]) -> Iterator[Slot]:
+    new = _Slots(s)
     for number, action in numbered(s.body):
         reads = dict.fromkeys(r for x in reads_of(action) for r in references(x))
-        yield from (_slot(s, number, r, False, happens[number]) for r in reads)
+        yield from (new.slot(number, r, False, happens[number]) for r in reads)
         if isinstance(action, Store):
             if len(number) > 1:
-                yield _slot(s, number, action.target, False, happens[number], implied=True)
-            yield _slot(s, number, action.target, True, happens[number])
+                yield new.slot(number, action.target, False, happens[number], implied=True)
+            yield new.slot(number, action.target, True, happens[number])
 
 
 def touching(p: Polyhedra, slot: Slot) -> isl.Map:
@@ -123,15 +129,30 @@ def _placeless(r: Reference) -> Reference:
     return replace(r, site=-1)
 
 
-def _slot(
-    s: PolyStatement, number: Number, r: Reference, write: bool, inside: isl.Set, implied: bool = False
-) -> Slot:
-    found = s.accesses_of.get((r, write or implied), [])
-    known = reduce(isl.Map.union, (a.relation for a in found)).intersect_domain(inside)
-    relation = known if all(a.affine for a in found) else None
-    if relation is None and not write and not implied:
-        inside = known.domain()  # affine tests of a conditional expression say more
-    return Slot(s.name, number, array_tuple(r), r, write, relation, inside, implied)
+@dataclass(frozen=True)
+class _Slots:
+    """Slots of a statement, of which many have the same relation, in the same instances."""
+
+    s: PolyStatement
+    inside: dict[tuple[int, ...], tuple[list[PolyAccess], isl.Set, isl.Map]] = field(default_factory=dict)
+
+    def slot(
+        self, number: Number, r: Reference, write: bool, inside: isl.Set, implied: bool = False
+    ) -> Slot:
+        found = self.s.accesses_of.get((r, write or implied), [])
+        known = self._known(found, inside)
+        relation = known if all(a.affine for a in found) else None
+        if relation is None and not write and not implied:
+            inside = known.domain()  # affine tests of a conditional expression say more
+        return Slot(self.s.name, number, array_tuple(r), r, write, relation, inside, implied)
+
+    def _known(self, found: list[PolyAccess], inside: isl.Set) -> isl.Map:
+        """By identity of what is kept with the answer."""
+        key = id(inside), *(id(a.relation) for a in found)
+        if key not in self.inside:
+            known = reduce(isl.Map.union, (a.relation for a in found)).intersect_domain(inside)
+            self.inside[key] = found, inside, known
+        return self.inside[key][-1]
 
 
 def _touching(s: PolyStatement, r: Reference) -> isl.Set:

@@ -65,7 +65,15 @@ class Source:
         return next((s for s in self.at(statement, number) if s.write), None)
 
     def writes_of(self, array: str) -> tuple[Slot, ...]:
-        return tuple(s for s in self.slots if s.write and s.array == array)
+        return tuple(self._writes.get(array, ()))
+
+    @cached_property
+    def _writes(self) -> dict[str, list[Slot]]:
+        found: dict[str, list[Slot]] = {}
+        for slot in self.slots:
+            if slot.write:
+                found.setdefault(slot.array, []).append(slot)
+        return found
 
     def before(self, first: str, a: tuple[Number, int], second: str, b: tuple[Number, int]) -> isl.Map:
         """Pairs of instances of `first` and `second` whose accesses ranked `a` and `b` come in this order."""
@@ -179,7 +187,7 @@ class Source:
         """Who wrote the elements that `sink` maps points of `read` to, each in an `instance`, and the points
         for which nobody did.
         """
-        writes = self.writes_of(read.array)
+        writes = [w for w in self.writes_of(read.array) if not w.is_apart(read)]
         times = self._times(read, *writes)
         now = instance.apply_range(times.pop(read))
         earlier: dict[Slot, isl.Map] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import field, replace
 
 import islpy as isl
@@ -57,6 +57,7 @@ class KernelWalk:
     together: dict[str, list[Point]] = field(default_factory=dict)  # fragments, by their policies
     count: int = 0
     forms: Forms = field(default_factory=dict)
+    claimed: dict[Hashable, tuple[Scope, Scope]] = field(default_factory=dict)
 
     @property
     def p(self) -> Polyhedra:

@@ -23,7 +23,7 @@ from polygpu.schedule import prepare
 from polygpu.support.isl_idioms import empty_union_map
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import BARRIERS, BOUNDS, DEPENDENCES, INSTANCES, VALUES, Certificate, Failure
-from tests.unit import kernel_mutants
+from tests.unit import expression_mutants, kernel_mutants
 
 OLD, NEW = ("emulator", "8800gtx"), ("cuda", "h100")
 
@@ -234,3 +234,30 @@ def test_final_values_that_nobody_copies(tmp_path: Path) -> None:
     (r,) = pipeline.compile_file(str(file), Options(decisions=("expand(x: i)",))).regions
     *_, last = kernel_mutants.launches_dropped(r.region)
     assert "the last value of an element is not stored" in {f.message for f in certified(r, last).failures}
+
+
+SWITCHED = """
+void f(double x[17], const double a[18][35])
+{
+    #pragma scop
+    for (int i = 16; i >= 0; i--) {
+        switch (i > 16u - 2) case 0:
+            continue;
+        x[i] += a[i + 1][i + 2];
+    }
+    #pragma endscop
+}
+"""
+
+
+def test_a_bound_in_one_test_with_the_source_s_own(tmp_path: Path) -> None:
+    """As a whole it is the source's test for every instance of the source, whatever the bound is."""
+    source = tmp_path / "switched.c"
+    source.write_text(SWITCHED)
+    target, device = OLD
+    (r,) = pipeline.compile_file(str(source), Options(target=target, device=device)).regions
+    assert certified(r, r.region).holds
+    mutants = list(expression_mutants.other_guards(r.region))
+    assert mutants
+    # 1 copies a column of `a` to the one that pads the tile
+    assert survivors(r, mutants, {BOUNDS, INSTANCES, VALUES}) == [1]
