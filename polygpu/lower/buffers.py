@@ -190,10 +190,16 @@ def _pitch(extent: Expr) -> Expr:
 
 
 def _touched(p: Polyhedra, array: Array) -> list[isl.Set]:
-    """The elements of each access; of pieces of a statement those of what is one access in the source."""
+    """The elements of each access; of pieces of a statement those of what is one access in the source, and of
+    others one of those that touch the same.
+    """
     found: dict[tuple[str, Reference, int], isl.Map] = {}
+    seen: set[int] = set()
     for s in p.statements:
         for a in (a for a in s.accesses if a.reference.array == array.name):
+            if not s.whole and id(a.relation) in seen:
+                continue
+            seen.add(id(a.relation))
             relation = a.relation.reset_tuple_id(D.in_).reset_tuple_id(D.out)
             if not a.affine and not _has_ends(relation.range(), array):
                 raise Diagnosed(_unknown_extent(p, array, a))

@@ -136,9 +136,7 @@ class _Slots:
     s: PolyStatement
     inside: dict[tuple[int, ...], tuple[list[PolyAccess], isl.Set, isl.Map]] = field(default_factory=dict)
 
-    def slot(
-        self, number: Number, r: Reference, write: bool, inside: isl.Set, implied: bool = False
-    ) -> Slot:
+    def slot(self, number: Number, r: Reference, write: bool, inside: isl.Set, implied: bool = False) -> Slot:
         found = self.s.accesses_of.get((r, write or implied), [])
         known = self._known(found, inside)
         relation = known if all(a.affine for a in found) else None
