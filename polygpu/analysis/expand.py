@@ -428,15 +428,17 @@ def _expand_statement(s: PolyStatement, e: Expansion) -> PolyStatement:
             return reference
         return replace(reference, array=e.renamed, subscripts=prefix + reference.subscripts)
 
+    identity = isl.Map.identity(s.domain.get_space().map_from_set()).intersect_domain(s.domain)
+    relations: dict[int, isl.Map] = {}  # by identity of old ones, of which many accesses have the same
+
     def access(a: PolyAccess) -> PolyAccess:
         reference = renamed(a.reference, a.write)
         if reference is a.reference:
             return a
-        identity = isl.Map.identity(s.domain.get_space().map_from_set()).intersect_domain(s.domain)
-        plain = a.relation.reset_tuple_id(D.out)
-        relation = _only(identity, e.levels).flat_range_product(plain) if e.depth else plain
-        return replace(
-            a, reference=reference, relation=relation.set_tuple_name(D.out, array_tuple(reference))
-        )
+        if id(a.relation) not in relations:
+            plain = a.relation.reset_tuple_id(D.out)
+            relation = _only(identity, e.levels).flat_range_product(plain) if e.depth else plain
+            relations[id(a.relation)] = relation.set_tuple_name(D.out, array_tuple(reference))
+        return replace(a, reference=reference, relation=relations[id(a.relation)])
 
     return replace(s, accesses=tuple(access(a) for a in s.accesses), body=map_references(s.body, renamed))

@@ -26,6 +26,7 @@ class Layers:
 
     p: Polyhedra
     elements: dict[str, isl.Map] = field(default_factory=dict)  # of layers to those of their arrays
+    relations: dict[int, isl.Map] = field(default_factory=dict)  # by identity of those of `p`
 
     def apart(self) -> Polyhedra:
         """The program with an array for each layer."""
@@ -64,12 +65,14 @@ class Layers:
         places = self.positions.get(array_tuple(a.reference), ())
         if not places:
             return a
-        name, relation = _name(a, places), a.relation
-        for k in reversed(places):
-            relation = relation.project_out(D.out, k, 1)
-        if name not in self.elements:
-            self.elements[name] = _whole(a, places).set_tuple_name(D.in_, name)
-        return replace(a, relation=relation.set_tuple_name(D.out, name))
+        if id(a.relation) not in self.relations:
+            name, relation = _name(a, places), a.relation
+            for k in reversed(places):
+                relation = relation.project_out(D.out, k, 1)
+            if name not in self.elements:
+                self.elements[name] = _whole(a, places).set_tuple_name(D.in_, name)
+            self.relations[id(a.relation)] = relation.set_tuple_name(D.out, name)
+        return replace(a, relation=self.relations[id(a.relation)])
 
 
 def _name(a: PolyAccess, places: tuple[int, ...]) -> str:

@@ -201,7 +201,9 @@ def _options(instance: Instance, references: Sequence[ArrayReference]) -> tuple[
     A set of references is feasible only through a common direction, so directions with all references
     they suit stand for the subsets of algorithm 1, step 2.
     """
-    demands = {r.key: demand(r.access, instance.domain) for r in references}
+    accesses = {id(r.access): r.access for r in references}  # of which many references have the same
+    found_of = {key: demand(access, instance.domain) for key, access in accesses.items()}
+    demands = {r.key: found_of[id(r.access)] for r in references}
     usable = {key: d for key, d in demands.items() if d is not None}
     groups: list[list[Demand]] = [[d] for d in usable.values()]
     if len(groups) > 1:

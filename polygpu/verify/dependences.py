@@ -22,7 +22,7 @@ from polygpu.verify.last import subtracted
 from polygpu.verify.order import WHOLE, Order, launches_before, lexicographic, universe
 from polygpu.verify.session import Session
 from polygpu.verify.slots import Slot, touching
-from polygpu.verify.source import Writer
+from polygpu.verify.source import UnanalysableError, Writer
 from polygpu.verify.values import Unchanged, Use, Uses, unstored
 from polygpu.verify.verdict import DEPENDENCES, VALUES, Failure
 
@@ -103,10 +103,11 @@ def _ordered(session: Session, first: Use, second: Use) -> None:
         return
     s, t = first.slot, second.slot
     parts = session.source.before_parts(s.statement, s.rank, t.statement, t.rank)
+    told = True  # which elements are accessed, or that they are the source's
     if s.relation is None or t.relation is None:
         promised = session.source.promised(s.statement, t.statement, s.reference.array)
         parts = parts if promised is None else tuple(part.subtract(promised) for part in parts)
-        if all(_in_place(session, use) for use in (first, second)):
+        if told := all(_in_place(session, use) for use in (first, second)):
             meeting = touching(session.p, s).apply_range(touching(session.p, t).reverse())
             parts = tuple(part.intersect(meeting) for part in parts)
     left = [part for part in parts if not _in_later_launches(session, first, second, part)]
@@ -130,6 +131,8 @@ def _ordered(session: Session, first: Use, second: Use) -> None:
         late = _late(session, first, second, meet.intersect(dependent))
     if not late.is_empty() and (first.only or second.only):
         _ordered(session, *(use.exact if use.only else use for use in (first, second)))
+    elif not late.is_empty() and not told:
+        raise UnanalysableError(f"'{s.array}' has a subscript that depends on data")
     elif not late.is_empty():
         session.failures.append(_broken(session, first, second, late))
 
