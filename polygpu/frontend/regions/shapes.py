@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Generator, Iterable, Iterator
 from dataclasses import field, replace
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pycparser import c_ast
 
@@ -17,7 +17,7 @@ from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import CType, Pointer, Vector, rank, tables
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.reasons import culprit, reason_for
-from polygpu.frontend.read.state import RawArray, RawStatement, Region
+from polygpu.frontend.read.state import RawArray, RawStatement, Region, source_text
 from polygpu.frontend.read.unsupported import note, refusal
 from polygpu.frontend.read.values import choices
 from polygpu.frontend.residency.parts import is_program
@@ -251,8 +251,22 @@ def _with_size(
         count = size_in_calls(region.context.root, region.context.scope, array.variable, whole)
         if count is not None and any(_is_hidden(reader, node) for node in nodes(count)):
             return extents
-    size = None if count is None else region.affine.value(reader.value(count))
+    size = None if count is None else region.affine.value(_of_declarations(reader, count))
     return (None if size is None else counted(size),)
+
+
+def _of_declarations(reader: Reader, node: Any) -> Expr:
+    """The value of an expression that is none of the region's: arrays that it reads are none of these either.
+
+    Raises Diagnosed.
+    """
+    region = reader.region
+    known = {*region.arrays}
+    try:
+        return reader.value(node)
+    finally:
+        for variable in region.arrays.keys() - known:
+            del region.arrays[variable], region.bindings[variable]
 
 
 def _is_hidden(reader: Reader, node: object) -> bool:
@@ -275,7 +289,7 @@ def _section(reader: Reader, array: RawArray) -> Expr | None:
     (length,) = lengths
     node = c_ast.Constant("int", length) if length.isdecimal() else c_ast.ID(length)
     try:
-        return reader.region.affine.value(reader.value(node))
+        return reader.region.affine.value(_of_declarations(reader, node))
     except Diagnosed:
         return None
 
@@ -285,7 +299,9 @@ def _extent(reader: Reader, array: RawArray, ctype: Vector, outermost: bool) -> 
     if node is None:
         return _listed(array) if outermost else None
     try:
-        value = replace(reader, scope=ctype.scope or reader.scope).value(node)
+        if not outermost and (part := next(filter(_is_in_memory, nodes(node)), None)) is not None:
+            raise _row_size(array, f"'{source_text(part)}' is read from memory")
+        value = _of_declarations(replace(reader, scope=ctype.scope or reader.scope), node)
     except Diagnosed:
         if outermost:
             return None  # it is only wanted for checks: what is accessed decides what is copied
@@ -299,10 +315,20 @@ def _extent(reader: Reader, array: RawArray, ctype: Vector, outermost: bool) -> 
         return counted(extent)
     if outermost:
         return None
-    reason = changed or reason_for(reader.region, value)[0]
+    raise _row_size(array, changed or reason_for(reader.region, value)[0])
+
+
+def _is_in_memory(node: object) -> bool:
+    """Whether it is a member, an element or what a pointer points to."""
+    return isinstance(node, c_ast.StructRef | c_ast.ArrayRef) or (
+        isinstance(node, c_ast.UnaryOp) and node.op == "*"
+    )
+
+
+def _row_size(array: RawArray, reason: str) -> Diagnosed:
     message = f"the size of a row of '{array.name}' is not affine: {reason}"
     help_text = "give the array a row size that is a constant or a variable of its own"
-    raise refusal("PG160", array.position, message, help_text, len(array.name))
+    return refusal("PG160", array.position, message, help_text, len(array.name))
 
 
 def _changes(region: Region, names: list[str]) -> Iterator[str]:
