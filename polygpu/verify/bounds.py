@@ -22,6 +22,7 @@ from polygpu.verify.trace import Trace
 from polygpu.verify.verdict import BOUNDS, Failure
 
 Side = tuple[isl.PwAff, isl.PwAff]  # first index, one past the last
+_MANY = 4  # pieces
 
 
 def check_bounds(session: Session) -> None:
@@ -46,6 +47,7 @@ class _Checked:
     trace: Trace
     sides: dict[tuple[str, str], list[Side]] = field(default_factory=dict)
     inside: set[Hashable] = field(default_factory=set)
+    around: dict[Hashable, isl.Set] = field(default_factory=dict)  # sets without floors, by what they are around
 
     def check(self, action: Do, place: Place) -> None:
         """Whether the element is one of its array wherever the action happens, whatever the action is."""
@@ -58,7 +60,7 @@ class _Checked:
             if key in self.inside:
                 continue
             beyond = index.lt_set(side[0]).union(index.ge_set(side[1]))
-            if action.point.domain.is_disjoint(beyond):  # which takes less than to know where they meet
+            if self._is_disjoint(action.point.domain, beyond):  # which takes less than to know where they meet
                 self.inside.add(key)
                 continue
             outside = action.point.domain.intersect(beyond)
@@ -67,6 +69,16 @@ class _Checked:
                 wrong = _wrong(self.session, self.trace, action, place, outside, message)
                 self.session.failures.append(wrong)
                 return
+
+    def _is_disjoint(self, domain: isl.Set, beyond: isl.Set) -> bool:
+        """Of many pieces with floors the sets around them mostly tell, which takes a hundredth of the time."""
+        if domain.n_basic_set() > _MANY:
+            key = Same(domain)
+            if key not in self.around:
+                self.around[key] = domain.remove_divs()
+            if self.around[key].is_disjoint(beyond):
+                return True
+        return bool(domain.is_disjoint(beyond))
 
 
 def _width(session: Session, trace: Trace, action: Do, place: Place) -> None:

@@ -10,6 +10,8 @@ from math import inf
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import STEPS_A_SECOND, bounded, steps
 
+_UNCOUNTED = 1.0  # seconds
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -31,6 +33,16 @@ class Budget:
     def expected(self) -> float:
         """Seconds that all of it should take."""
         return min(self.seconds, self.most / STEPS_A_SECOND)
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether there is less for what is not needed."""
+        return self.rest < self.most
+
+    @property
+    def expected_rest(self) -> float:
+        """Seconds that what is not needed should take, beside what no step of isl is counted for."""
+        return _UNCOUNTED + self.rest / STEPS_A_SECOND
 
     def from_now(self) -> Budget:
         return replace(self, start=steps())

@@ -15,7 +15,7 @@ from polygpu.model.kernel import Assign, Declare, DeclareArray, If, Origin, Stat
 from polygpu.model.rewrite import BODY
 from polygpu.model.scop import Action, Branch, Let, Number, Repeat, Store
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import coalesced
+from polygpu.support.isl_idioms import TooLongError, bounded, coalesced
 from polygpu.verify.affine import UNIVERSE, NotAffineError, Scope, constant, parameter
 from polygpu.verify.events import Do, Leaf, Matched, Place
 from polygpu.verify.forms import Forms, written_out
@@ -26,6 +26,7 @@ from polygpu.verify.source import Source
 from polygpu.verify.state import State
 
 _PIECES = 4
+_SIMPLER = 500_000  # steps of isl
 
 
 class Walking(Protocol):
@@ -108,8 +109,12 @@ class Claim:
         if scope.domain.n_basic_set() <= _PIECES:
             return scope
         statement = self.walk.p.statement(self.origin.statement)
-        inside = coalesced(instances_in(arguments, statement.domain, scope.frame))
-        return replace(scope, domain=inside) if inside.is_equal(scope.domain) else scope
+        try:
+            with bounded(_SIMPLER):
+                inside = coalesced(instances_in(arguments, statement.domain, scope.frame))
+                return replace(scope, domain=inside) if inside.is_equal(scope.domain) else scope
+        except TooLongError:
+            return scope
 
     def _wrong(self, reason: str) -> MismatchError:
         return MismatchError(f"{self.origin.statement}: {reason}")
