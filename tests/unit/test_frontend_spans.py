@@ -244,6 +244,7 @@ THREADS = """#ifdef _OPENMP
 """
 ON = ("_OPENMP=201511",)
 STEP = "for (int i = 0; i < 9; i++) x[i] += 1;"
+TWICE = f"for (int j = 0; j < 9; j += 8) {{ {STEP} }}"
 
 
 @pytest.mark.parametrize(
@@ -254,6 +255,8 @@ STEP = "for (int i = 0; i < 9; i++) x[i] += 1;"
         (f"NOTHING {STEP}", [STEP], [STEP]),
         (f"TEAM\n    {{\n    PARTS\n    {STEP}\n    }}", [], [f"PARTS\n    {STEP}"]),
         (f"if (x[0]) {STEP}", [STEP], [STEP]),
+        (f"// {{ 1 }}\n    SHARED // 2;\n    {STEP}", [f"SHARED // 2;\n    {STEP}"], None),
+        (f"TEAM\n    x[0] = 3;\n    SHARED\n    {TWICE}", [], [f"SHARED\n    {TWICE}"]),
     ],
 )
 def test_macros_that_are_pragmas_with_openmp_go_with_their_loop(

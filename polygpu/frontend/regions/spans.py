@@ -24,9 +24,9 @@ _OPENMP = re.compile(
     re.MULTILINE,
 )
 _MACRO = re.compile(r"[A-Za-z_]\w*(?<!_Pragma)\b")
-_BLANKS = re.compile(r"(?:\s|/\*(?:[^*]|\*(?!/))*\*/)+")
+_BLANKS = re.compile(r"(?:\s|/\*(?:[^*]|\*(?!/))*\*/|//[^\n]*(?=\n))+")
 _BLANKS_AT_END = re.compile(rf"{_BLANKS.pattern}\Z")
-_LAST_WORD = re.compile(r"(?:^|[;{})])\s*([A-Za-z_]\w*)\s*\Z")
+_LAST_WORD = re.compile(r"(?<!\w)([A-Za-z_]\w*)\s*\Z")
 _OF_ONE_LOOP = re.compile(
     r"\s+(?:(?:target\s+)?(?:teams\s+)?(?:distribute\s+)?parallel\s+(?:for|loop)|target\s+teams\s+"
     r"(?:distribute|loop)|simd|unroll|tile)\b"
@@ -83,9 +83,26 @@ def _macro_before(source: Source, loop: int) -> int | None:
             depth += (text[end] == ")") - (text[end] == "(")
             if not depth:
                 break
-    last = max(text.rfind(mark, 0, end) for mark in ";{})")  # no word before it is the last
+    last = max(text.rfind(mark, 0, end) for mark in ";{})/\n")  # no word before it is the last
     found = _LAST_WORD.search(text, max(last, 0), end)
-    return None if found is None or found[1] in _BEFORE_A_STATEMENT else found.start(1)
+    if found is None or found[1] in _BEFORE_A_STATEMENT or not _is_first(text, found.start(1)):
+        return None
+    return found.start(1)
+
+
+def _is_first(text: str, start: int) -> bool:
+    """Whether a statement may begin there."""
+    before = _end_of_code(text, start)
+    line = text.rfind("\n", 0, before) + 1
+    return not before or text[before - 1] in ";{})" or text[line:before].lstrip().startswith("#")
+
+
+def is_after_hidden_pragma(context: FileContext, loop: Any) -> bool:
+    """Whether a macro is directly before a loop where some of the file's are pragmas with OpenMP on."""
+    position = context.at(loop)
+    if not context.expansion.hidden_pragmas or position.file != context.source.path:
+        return False
+    return _macro_before(context.source, context.source.offset(position.line, position.column)) is not None
 
 
 def _end_of_code(text: str, end: int) -> int:
