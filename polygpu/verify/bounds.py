@@ -47,7 +47,9 @@ class _Checked:
     trace: Trace
     sides: dict[tuple[str, str], list[Side]] = field(default_factory=dict)
     inside: set[Hashable] = field(default_factory=set)
-    around: dict[Hashable, isl.Set] = field(default_factory=dict)  # sets without floors, by what they are around
+    around: dict[Hashable, isl.Set] = field(
+        default_factory=dict
+    )  # sets without floors, by what they are around
 
     def check(self, action: Do, place: Place) -> None:
         """Whether the element is one of its array wherever the action happens, whatever the action is."""
@@ -60,7 +62,9 @@ class _Checked:
             if key in self.inside:
                 continue
             beyond = index.lt_set(side[0]).union(index.ge_set(side[1]))
-            if self._is_disjoint(action.point.domain, beyond):  # which takes less than to know where they meet
+            if self._is_disjoint(
+                action.point.domain, beyond
+            ):  # which takes less than to know where they meet
                 self.inside.add(key)
                 continue
             outside = action.point.domain.intersect(beyond)

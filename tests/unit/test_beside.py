@@ -79,6 +79,23 @@ def refusals(diagnostics: tuple[Diagnostic, ...]) -> str:
             "typedef struct { float a, b; } pair; void f(float *p) { pair q = {*p, 1}; *p = q.a + q.b; }",
             id="a structure of both",
         ),
+        pytest.param(
+            "double g(void); static void f(float *p) { *p += g(); }",
+            "double g() { return 2; }",
+            id="nothing taken",
+        ),
+        pytest.param(
+            "double g(); static void f(float *p) { *p += g(*p); }",
+            "double g(double x) { return 2 * x; }",
+            id="nothing said of what is taken",
+        ),
+        pytest.param(
+            "typedef struct s { float a; } t; void g(struct s *, float *); static void f(float *p) { struct s q = {2};"
+            " g(&q, p); }",
+            "typedef struct s { float a; } t; void g(struct s *, float *);\n"
+            "void g(t *q, float *p) { *p = q->a; }",
+            id="a structure of another name",
+        ),
     ],
 )
 def test_a_function_of_another_file_is_written_into_a_region(said: Lifting, own: str, other: str) -> None:
@@ -118,6 +135,12 @@ def test_a_function_of_another_file_is_written_into_a_region(said: Lifting, own:
             ["static float twice(float x) { return 2 * x; }\nvoid f(float *p) { *p = twice(*p); }"],
             "'twice' of ",
             id="a static helper of a name that is used",
+        ),
+        pytest.param(
+            "void f(float *);",
+            ["float v; void f() { v += 1; }"],
+            "'f' means something else in ",
+            id="nothing taken",
         ),
         pytest.param(
             "typedef struct { float b, a; } pair; void f(float *);",

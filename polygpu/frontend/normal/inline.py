@@ -224,7 +224,7 @@ class Before:
         value = found.value and renamed(found.value, fresh)
         changing = assigned_names(found.definition.body)
         for parameter, argument in zip(found.parameters, given, strict=True):
-            own = renamed(parameter, fresh)
+            own = self._decayed(renamed(parameter, fresh))
             if (null := self._tested(parameter, argument, changing)) is not False:
                 body = [with_tests_done(item, own.name, null) for item in body]
                 value = value and with_tests_done(value, own.name, null)
@@ -247,6 +247,17 @@ class Before:
         value = replace(self, scope=scope).value(value)
         spelled = found.definition.decl.type.type
         return converted(spelled, value, node) if _is_number(found.result) else value
+
+    def _decayed(self, parameter: Any) -> Any:
+        """A parameter of an array type that has a name, as a pointer to its elements."""
+        ctype, context, words = parameter.type, self.inliner.context, []
+        if not isinstance(context.scope.resolve(ctype), Vector):
+            return parameter
+        while isinstance(ctype, c_ast.TypeDecl):
+            words += ctype.quals
+            named = (node for node in context.root.ext if isinstance(node, c_ast.Typedef))
+            ctype = next(node.type for node in named if node.name == ctype.type.names[0])
+        return changed(parameter, type=_declaring(ctype, parameter.name, words))
 
     def _direct(self, found: Callee, parameter: Any, argument: Any) -> Any:
         """What stands for a parameter wherever it is named; None where it has to be a variable.
@@ -363,6 +374,13 @@ def _variable_for(parameter: Any, argument: Any) -> Any:
     if isinstance(ctype, c_ast.ArrayDecl):
         ctype = c_ast.PtrDecl([], ctype.type, ctype.coord)
     return changed(parameter, type=ctype, storage=[], funcspec=[], init=argument)
+
+
+def _declaring(ctype: Any, name: str, words: list[str]) -> Any:
+    """A type as that of a name, whose elements have these qualifiers, too."""
+    if isinstance(ctype, c_ast.TypeDecl):
+        return changed(ctype, declname=name, quals=[*ctype.quals, *words])
+    return changed(ctype, type=_declaring(ctype.type, name, words))
 
 
 def _is_harmless(item: Any) -> bool:
