@@ -75,7 +75,7 @@ class _Checked:
                 return
 
     def _is_disjoint(self, domain: isl.Set, beyond: isl.Set) -> bool:
-        """Of many pieces with floors the sets around them mostly tell, which takes a hundredth of the time."""
+        """Of many pieces with floors the sets around them mostly tell, in a hundredth of the time."""
         if domain.n_basic_set() > _MANY:
             key = Same(domain)
             if key not in self.around:

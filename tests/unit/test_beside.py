@@ -90,8 +90,8 @@ def refusals(diagnostics: tuple[Diagnostic, ...]) -> str:
             id="nothing said of what is taken",
         ),
         pytest.param(
-            "typedef struct s { float a; } t; void g(struct s *, float *); static void f(float *p) { struct s q = {2};"
-            " g(&q, p); }",
+            "typedef struct s { float a; } t; void g(struct s *, float *);\n"
+            "static void f(float *p) { struct s q = {2}; g(&q, p); }",
             "typedef struct s { float a; } t; void g(struct s *, float *);\n"
             "void g(t *q, float *p) { *p = q->a; }",
             id="a structure of another name",

@@ -8,7 +8,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygpu.frontend.names.liveness import assigned_names, iterator_name
+from polygpu.frontend.names.liveness import address_kept, assigned_names, iterator_name, jumps_back
 from polygpu.frontend.names.scopes import Function, Scope, Symbol, Variable
 from polygpu.frontend.names.types import Basic
 from polygpu.frontend.text.nodes import RECENT, inside, nodes, parts_of, remembered
@@ -21,6 +21,27 @@ _CHANGED: Recent[frozenset[str]] = Recent(RECENT)
 def changed_names(body: Any) -> frozenset[str]:
     """Variables that the function assigns, the iterators of its loops included."""
     return frozenset(assigned_names(body)) | frozenset(outer_iterators(body))
+
+
+def changed_since(body: Any, declaration: Any) -> frozenset[str]:
+    """Variables that the function may assign where it is behind one of its declarations; wherever it may, if
+    it does not declare this itself.
+    """
+    order = list(nodes(body))
+    start = next((k for k, node in enumerate(order) if node is declaration), None)
+    if start is None or jumps_back(body):
+        return changed_names(body)
+    kept = (name for name in changed_names(body) if address_kept(body, name))
+    return frozenset(kept).union(*map(_assigned_by, order[start:]))
+
+
+def _assigned_by(node: Any) -> frozenset[str]:
+    match node:
+        case c_ast.Assignment(lvalue=c_ast.ID(name=name)):
+            return frozenset({name})
+        case c_ast.UnaryOp(op="p++" | "++" | "p--" | "--" | "&", expr=c_ast.ID(name=name)):
+            return frozenset({name})
+    return frozenset()
 
 
 def outer_iterators(tree: Any) -> Iterator[str]:

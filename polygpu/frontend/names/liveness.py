@@ -31,7 +31,7 @@ def live_after(body: Any, region: Block, declaration: Any, partial: bool = False
     variable whose address is taken, count as a use.
     """
     name = declaration.name
-    if address_kept(body, name) or _jumps_back(body):
+    if address_kept(body, name) or jumps_back(body):
         return True
     analysis = _Analysis(region, declaration, partial)
     analysis.before(body, False)
@@ -47,7 +47,8 @@ def read_first(items: Sequence[Any], declaration: Any, after: bool) -> bool:
 
 
 @remembered
-def _jumps_back(tree: Any) -> bool:
+def jumps_back(tree: Any) -> bool:
+    """Whether a `goto` goes to a label before it."""
     labels: set[str] = set()
     for node in nodes(tree):
         if isinstance(node, c_ast.Label):

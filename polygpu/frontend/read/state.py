@@ -159,6 +159,7 @@ class Region:
     within the expression that is read changes after it. `bounding` are the names in the headers of loops.
     `inside` says of what loops within an instance set why they are no loops of the nest. `units` are the
     scalars by which loops step, which are taken to be 1 and tested, `around` what loops of the host change.
+    `since` says which variables the function may change behind one of its declarations.
     `untaken` are branches that are left out, and what is tested therefore.
 
     `moved` says how many elements further pointers are behind the region, where that matters.
@@ -201,6 +202,7 @@ class Region:
     units: dict[str, Position] = field(default_factory=dict)
     untaken: list[tuple[Untaken, Assumption]] = field(default_factory=list)
     around: frozenset[str] = frozenset()
+    since: Callable[[Any], frozenset[str]] | None = None
     spelled: dict[str, str] = field(default_factory=dict)
     problems: list[Diagnostic] = field(default_factory=list)
     unclear: set[str] = field(default_factory=set)

@@ -18,6 +18,7 @@ from polygpu.frontend.names.effects import (
     changed_around,
     changed_by_calls,
     changed_names,
+    changed_since,
     outer_iterators,
     used_outside,
 )
@@ -173,6 +174,7 @@ def _lifted(
         hosts={name: h.value for name, h in hoisted.items()},
         reasons={name: (reason.text, reason.help) for name, reason in reasons.items()},
         around=around,
+        since=partial(changed_since, extract.function.body),
     )
     region.constants.update((variable, value.expr) for variable, value in constants)
     known_before = {variable.name for variable in region.constants}

@@ -308,7 +308,7 @@ def _extent(reader: Reader, array: RawArray, ctype: Vector, outermost: bool) -> 
         raise
     extent = reader.region.affine.value(value)
     constants = {v.name for v in reader.region.constants if mentions(node, v.name)}
-    changed = next(_changes(reader.region, sorted(scalars_in(value) | constants)), "")
+    changed = next(_changes(reader.region, array, sorted(scalars_in(value) | constants)), "")
     if outermost and extent is not None and reader.region.products.names & scalars_in(extent):
         return None
     if extent is not None and not changed:
@@ -331,10 +331,13 @@ def _row_size(array: RawArray, reason: str) -> Diagnosed:
     return refusal("PG160", array.position, message, help_text, len(array.name))
 
 
-def _changes(region: Region, names: list[str]) -> Iterator[str]:
+def _changes(region: Region, array: RawArray, names: list[str]) -> Iterator[str]:
     """Why the names may have another value in the region than they had at the array's declaration."""
+    changed = region.changed
+    if region.since is not None and not changed.isdisjoint(names):
+        changed = region.since(array.variable.node)
     for name in names:
-        if name in region.changed:
+        if name in changed:
             yield f"'{name}' is changed in the function"
         elif name in region.elsewhere:
             yield f"'{name}' may be changed by what the function calls"
