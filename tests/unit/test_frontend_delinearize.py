@@ -158,7 +158,12 @@ def test_a_fixed_subscript_between_others_tells_a_stride() -> None:
     shape = find_shape([other], ITERATORS)
     assert isinstance(shape, Shape)
     assert [shown(e) for e in subscripts_for(other, shape)] == ["i", "(p + 2)", "j"]
-    assert isinstance(find_shape([first], ITERATORS), str)
+    shape = find_shape([first], ITERATORS)  # nothing tells where a row begins
+    assert isinstance(shape, Shape)
+    assert [shown(e) for e in shape.extents] == ["(m * n)"]
+    # nor in which plane `k * m` more elements are
+    offset = {**first, (Name("k"), m): 1, (Name("p"), Name("q")): 1}
+    assert isinstance(find_shape([offset], frozenset("ij")), str)
 
 
 @pytest.mark.parametrize(

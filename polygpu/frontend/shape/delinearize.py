@@ -145,7 +145,8 @@ def _shape(subscripts: Sequence[Polynomial], iterators: Set[str]) -> Shape | str
     chain = list(_with_fixed(strides, sorted(offsets, key=repr)))
     extents = []
     for inner, outer in pairwise(chain):
-        extent = _quotient(outer, inner)
+        plain = all(_without(offset, outer.parameters) is not None for offset in offsets)
+        extent = _quotient(outer, inner, of_several=plain)
         if extent is None:
             return f"{STRIDES} {_text(inner)} and {_text(outer)}, which fit no one shape"
         extents.append(extent)
@@ -239,10 +240,12 @@ def _degree(stride: Stride) -> int:
     return len(stride.parameters)
 
 
-def _quotient(outer: Stride, inner: Stride) -> Expr | None:
-    """outer / inner if that is a constant times one parameter."""
+def _quotient(outer: Stride, inner: Stride, of_several: bool) -> Expr | None:
+    """outer / inner if that is a constant times one parameter, or a product `of_several`: planes of h * w
+    elements of which nothing tells the rows.
+    """
     remaining = _without(outer.parameters, inner.parameters)
-    if remaining is None or len(remaining) != 1 or outer.factor % inner.factor:
+    if not remaining or (len(remaining) > 1 and not of_several) or outer.factor % inner.factor:
         return None
     return product_of(Int(outer.factor // inner.factor), product(remaining))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Mapping
 
+from polygpu.frontend.shape.affine import polynomial
 from polygpu.model.expr import Binary, Cast, Expr, Int, Literal, Name, Unary, is_floating, type_of
 from polygpu.model.rewrite import walk
 from polygpu.support.dataclass import dataclass
@@ -52,12 +53,21 @@ class Products:
         ctype = type_of(value)
         if is_floating(ctype) or not all(map(self._plain, walk(value))):
             return None
+        if value not in self.found and (same := self._same(value)) is not None:
+            return Name(same.name, ctype)
         if value not in self.found:
             spelled = self.text(value, plain=True).replace("==", "is")
             base = re.sub(r"\W+", "_", spelled).strip("_")
             name = self.unique(base if not base[:1].isdigit() else f"of_{base}")
             self.found[value] = Product(name, ctype, value, self.text(value))
         return Name(self.found[value].name, ctype)
+
+    def _same(self, value: Expr) -> Product | None:
+        """What is made of the same factors and terms in another order: `w * h`."""
+        if not _is_polynomial(value):
+            return None
+        terms, others = polynomial(value), (v for v in self.found if type_of(v) == type_of(value))
+        return next((self.found[v] for v in others if _is_polynomial(v) and polynomial(v) == terms), None)
 
     def _plain(self, e: Expr) -> bool:
         match e:
@@ -85,3 +95,14 @@ class Products:
                 divides = op in _DIVISIONS and not plain and not isinstance(right, Int)
                 return f"({b} ? {a} {op} {b} : 0)" if divides else f"({a} {op} {b})"
         raise AssertionError(f"{e} is no plain value")
+
+
+def _is_polynomial(value: Expr) -> bool:
+    """Whether it is made of names of its type, and numbers."""
+    ctype = type_of(value)
+    return all(
+        isinstance(e, Int)
+        or (isinstance(e, Name) and e.type == ctype)
+        or (isinstance(e, Binary) and e.op in ("+", "-", "*"))
+        for e in walk(value)
+    )
