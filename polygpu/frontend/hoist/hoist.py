@@ -210,7 +210,7 @@ def hoist(
     """
     uses = Uses(scope, assigned)
     leaves = (isinstance(part, c_ast.Goto | c_ast.Return) for item in items for part in nodes(item))
-    uses.block(items, Where(exact=not any(leaves)))
+    uses.block(items, Where().maybe() if any(leaves) else Where())
     made = Hoisting(uses, taken, uses.written())
     _choose(made)
     new = tuple(_rewritten(item, made) for item in items)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from pycparser import c_ast
 
@@ -29,9 +29,13 @@ class Guard:
     holds: bool = True
 
 
+Side: TypeAlias = tuple[int, bool]  # a branch by the identity of its test, and whether that holds
+
+
 @dataclass(frozen=True)
 class Where:
-    """A place of the region: what happens there does where all `guards` hold, where these tell all.
+    """A place of the region: what happens there does where all `guards` hold, and where data tell so that
+    decide about what is `unsure`: a side of a branch, or something else.
 
     `hidden` are names that the region declares itself. What is of an `integer` decides about iterations,
     elements or branches.
@@ -39,14 +43,22 @@ class Where:
 
     hidden: frozenset[str] = frozenset()
     guards: tuple[Guard, ...] = ()
-    exact: bool = True
+    unsure: tuple[Side | None, ...] = ()
     integer: bool = False
+
+    @property
+    def exact(self) -> bool:
+        """Whether the guards tell all."""
+        return not self.unsure
 
     def hides(self, name: str) -> Where:
         return replace(self, hidden=self.hidden | {name})
 
-    def under(self, guard: Guard | None) -> Where:
-        return replace(self, exact=False) if guard is None else replace(self, guards=(*self.guards, guard))
+    def maybe(self, side: Side | None = None) -> Where:
+        return replace(self, unsure=(*self.unsure, side))
+
+    def under(self, guard: Guard | None, side: Side | None = None) -> Where:
+        return self.maybe(side) if guard is None else replace(self, guards=(*self.guards, guard))
 
     @property
     def deciding(self) -> Where:
@@ -137,7 +149,7 @@ class Uses:
                 self._guarded(node.cond, where, where, node.iftrue, node.iffalse)
             case c_ast.Switch():
                 self.visit(node.cond, where.deciding)
-                self.visit(node.stmt, replace(where, exact=False))
+                self.visit(node.stmt, where.maybe())
             case c_ast.BinaryOp(op="&&" | "||" as op):
                 yes, no = (node.right, None) if op == "&&" else (None, node.right)
                 self._guarded(node.left, where, where, yes, no, truth=True)
@@ -192,7 +204,7 @@ class Uses:
     def _inside(self, body: Any, where: Where) -> Where:
         """In a body that may be left early, nothing is sure to happen."""
         leaves = any(isinstance(part, _LEAVES) for part in nodes(body))
-        return replace(where, exact=False) if leaves else where
+        return where.maybe() if leaves else where
 
     def _first(self, node: c_ast.For, where: Where) -> Any:
         """The test before the first iteration as one of values before the loop, if that is one."""
@@ -229,10 +241,24 @@ class Uses:
         self._condition(test, where)
         plain = self._plain(test, where)
         reads = tuple(self.found[before:])
+        start = len(self.found)
         for part, holds in ((yes, True), (no, False)):
             if part is not None:
-                within = inside.under(None if plain is None else Guard(plain, reads, holds))
+                within = inside.under(None if plain is None else Guard(plain, reads, holds), (id(test), holds))
                 (self._condition if truth else self.visit)(part, within)
+        if plain is None and yes is not None and no is not None:
+            self.found += self._on_both(id(test), start, inside)
+
+    def _on_both(self, branch: int, start: int, where: Where) -> list[Use]:
+        """The objects that both sides of a branch access, as those of the place where it is."""
+        sides: dict[bool, dict[str, Path]] = {True: {}, False: {}}
+        for use in self.found[start:]:
+            *around, last = use.where.unsure or (None,)
+            if last is not None and (*around, last[0]) == (*where.unsure, branch) and use.kind != "address":
+                if use.where.guards == where.guards:
+                    parts = map(use.path.cut, range(1, len(use.path.steps) + 1))
+                    sides[last[1]] |= {part.text: part for part in parts}
+        return [Use(None, path, "read", where) for text, path in sides[True].items() if text in sides[False]]
 
     def _condition(self, node: Any, where: Where) -> None:
         """What counts as true or false: a pointer is tested for NULL."""
