@@ -414,6 +414,8 @@ def _inner(use: Use, path: Path, kind: str) -> Any:
         match node:
             case c_ast.ExprList(exprs=[inner]):
                 node = inner
+            case c_ast.StructRef(type="->", name=c_ast.BinaryOp(left=left)):
+                node, steps = left, steps - 2
             case c_ast.StructRef(type="->"):
                 node, steps = node.name, steps - 2
             case c_ast.StructRef() | c_ast.ArrayRef():

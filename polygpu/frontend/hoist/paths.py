@@ -165,9 +165,13 @@ class Typing:
         return any(isinstance(part, c_ast.ID) and part.name in self.hidden for part in nodes(node))
 
     def _member(self, node: c_ast.StructRef) -> Path | None:
-        base = self.path(node.name)
-        if node.type == "->":
-            base = self._element(base, c_ast.Constant("int", "0", node.coord))
+        match node:
+            case c_ast.StructRef(name=c_ast.BinaryOp(op="+") as total, type="->"):
+                base = self._element(self.path(total.left), total.right)
+            case c_ast.StructRef(type="->"):
+                base = self._element(self.path(node.name), c_ast.Constant("int", "0", node.coord))
+            case _:
+                base = self.path(node.name)
         if base is None or not isinstance(base.type, Qualified):
             return None
         member = member_of(base.type.record, node.field.name)

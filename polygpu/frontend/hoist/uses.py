@@ -322,11 +322,14 @@ class Uses:
             case c_ast.ArrayRef():
                 self._base(node.name, where)
                 self.visit(node.subscript, where.deciding)
-            case c_ast.StructRef():
-                self._base(node.name, where)
-            case c_ast.UnaryOp(op="*", expr=c_ast.BinaryOp(op="+" | "-") as total):
+            case (
+                c_ast.UnaryOp(op="*", expr=c_ast.BinaryOp(op="+" | "-") as total)
+                | c_ast.StructRef(type="->", name=c_ast.BinaryOp(op="+" | "-") as total)
+            ):
                 self._base(total.left, where)
                 self.visit(total.right, where.deciding)
+            case c_ast.StructRef():
+                self._base(node.name, where)
             case c_ast.UnaryOp(op="*"):
                 self._base(node.expr, where)
             case c_ast.ID() | None:
