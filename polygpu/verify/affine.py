@@ -281,6 +281,8 @@ def _is_plain(expr: Expr) -> bool:
 def _sunk(expr: Expr) -> Expr:
     """c - 2 * min(a, b)  ->  max(c - 2 * a, c - 2 * b)"""
     match expr:
+        case Unary("-", operand):
+            return _distributed(_sunk(operand), lambda e: Unary("-", e), flips=True) or expr
         case Binary("+" | "-" as op, left, right):
             found = _distributed(_sunk(left), lambda e: Binary(op, e, right), flips=False)
             return found or _distributed(_sunk(right), lambda e: Binary(op, left, e), flips=op == "-") or expr

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator
 from dataclasses import field
-from functools import partial
+from functools import partial, reduce
 
 import islpy as isl
 
 from polygpu.analysis.intervals import Interval, interval
-from polygpu.model.expr import Binary, Expr, Name, Select, limits, type_of
+from polygpu.model.expr import Binary, Call, Expr, Int, Name, Select, limits, type_of
 from polygpu.model.kernel import Buffer, Region
 from polygpu.model.rewrite import children, walk
 from polygpu.model.scop import LARGEST_SIZE, Scop
@@ -117,11 +117,7 @@ class _Check:
             key = inside.key(part)
             if key in self.fitting:
                 continue
-            value, (low, high) = self._value(inside, part), limits(type_of(part))
-            if value.n_piece() * inside.domain.n_basic_set() > _MANY:
-                # what cases have in common with the domain makes it long to compare them
-                value = function_gist(value, inside.domain)
-            wrong = value.lt_set(constant(low)).union(value.gt_set(constant(high)))
+            wrong = self._beyond(inside, part)
             at = self.within.get(Same(inside.domain), partial(inside.domain.intersect, self.sizes))
             if not wrong.is_disjoint(at):
                 wrong = wrong.intersect(inside.domain).intersect(self.sizes)
@@ -131,11 +127,26 @@ class _Check:
                 return
             self.fitting.add(key)
 
-    def _value(self, scope: Scope, part: Expr) -> isl.PwAff:
+    def _beyond(self, scope: Scope, part: Expr) -> isl.Set:
+        """Where its type does not hold a part's value: term by term of minima and maxima, if it has some."""
+        low, high = limits(type_of(part))
         try:
-            return scope.value(part)
+            if _has_terms(part):
+                tests = Binary("<", part, Int(low)), Binary(">", part, Int(high))
+                return reduce(isl.Set.union, map(scope.condition, tests))
+            value = scope.value(part)
         except NotAffineError as error:
             raise UnanalysableError(f"whether {type_of(part)} holds {print_expr(part)}") from error
+        if value.n_piece() * scope.domain.n_basic_set() > _MANY:
+            # what cases have in common with the domain makes it long to compare them
+            value = function_gist(value, scope.domain)
+        return value.lt_set(constant(low)).union(value.gt_set(constant(high)))
+
+
+def _has_terms(part: Expr) -> bool:
+    return any(
+        isinstance(e, Select) or (isinstance(e, Call) and e.function in ("min", "max")) for e in walk(part)
+    )
 
 
 def _computed_in(scope: Scope, expr: Expr, parts: Collection[int]) -> Iterator[tuple[Scope, Expr]]:

@@ -244,7 +244,9 @@ class Uses:
         start = len(self.found)
         for part, holds in ((yes, True), (no, False)):
             if part is not None:
-                within = inside.under(None if plain is None else Guard(plain, reads, holds), (id(test), holds))
+                within = inside.under(
+                    None if plain is None else Guard(plain, reads, holds), (id(test), holds)
+                )
                 (self._condition if truth else self.visit)(part, within)
         if plain is None and yes is not None and no is not None:
             self.found += self._on_both(id(test), start, inside)
