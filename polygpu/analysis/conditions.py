@@ -51,26 +51,28 @@ def _guessed_shapes(p: Polyhedra) -> list[Condition]:
     for a in p.scop.assumptions:
         if a.statement and a.statement not in running:  # its domain is empty
             continue
-        domain = running[a.statement].domain if a.statement else _call(p)
+        domain = running[a.statement].domain if a.statement else _inside(p, a.iterators, a.domain)
         test = Binary("&&", Binary("<=", Int(0), a.value), Binary("<", a.value, a.bound))
         bad = domain.subtract(AffineBuilder(domain.get_space()).condition(test))
         found.extend(unless(p, bad, a.reason, a.position))
     return found
 
 
-def _call(p: Polyhedra) -> isl.Set:
-    """A call of the region, whatever runs in it."""
-    return isl.Set.universe(statement_space(p.parameters, "call", ())).intersect_params(p.context)
+def _inside(p: Polyhedra, iterators: tuple[str, ...], tests: Iterable[Expr]) -> isl.Set:
+    """Iterations in which tests hold, whatever runs in them: of no loop, calls of the region."""
+    builder = AffineBuilder(statement_space(p.parameters, "inside", iterators))
+    found = isl.Set.universe(builder.space).intersect_params(p.context)
+    for test in tests:
+        found = found.intersect(builder.condition(test))
+    return found
 
 
 def _converted(p: Polyhedra) -> list[Condition]:
     found: list[Condition] = []
     sizes = sizes_of(p) if p.scop.conversions else p.context
     for c in p.scop.conversions:
-        builder = AffineBuilder(statement_space(p.parameters, "conversion", c.iterators))
-        computed = isl.Set.universe(builder.space).intersect_params(p.context)
-        for test in c.domain:
-            computed = computed.intersect(builder.condition(test))
+        computed = _inside(p, c.iterators, c.domain)
+        builder = AffineBuilder(computed.get_space())
         low, high = c.range
         bad = computed.intersect(builder.condition(Binary("<", c.value, Int(low))))
         if high is not None:

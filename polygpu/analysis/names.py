@@ -149,6 +149,7 @@ class _Renaming:
             arrays=tuple(replace(a, name=self.name(a.name)) for a in scop.arrays),
             loops=tuple(replace(loop, iterator=self.name(loop.iterator)) for loop in scop.loops),
             statements=tuple(map(self.statement, scop.statements)),
+            assumptions=tuple(replace(a, iterators=self.names(a.iterators)) for a in scop.assumptions),
             conversions=tuple(replace(c, iterators=self.names(c.iterators)) for c in scop.conversions),
             measures=tuple(map(self.measure, scop.measures)),
         )

@@ -260,7 +260,10 @@ def map_scop(scop: Scop, value: Change, affine: Change) -> Scop:
         arrays=tuple(map(array, scop.arrays)),
         statements=tuple(map(statement, scop.statements)),
         context=all_of(scop.context),
-        assumptions=tuple(replace(a, value=affine(a.value), bound=affine(a.bound)) for a in scop.assumptions),
+        assumptions=tuple(
+            replace(a, value=affine(a.value), bound=affine(a.bound), domain=all_of(a.domain))
+            for a in scop.assumptions
+        ),
         untaken=tuple(replace(u, test=affine(u.test)) for u in scop.untaken),
         conversions=tuple(
             replace(c, domain=all_of(c.domain), value=affine(c.value)) for c in scop.conversions

@@ -305,8 +305,8 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """What lifting guessed, tested at run time: `0 <= value < bound` wherever `statement` runs; at each call
-    of the region where it is "".
+    """What lifting guessed, tested at run time: `0 <= value < bound` wherever `statement` runs; where it is
+    "", at each call of the region, or wherever `domain` holds for the `iterators`, if there are any.
     """
 
     statement: str
@@ -314,12 +314,15 @@ class Assumption:
     bound: Expr
     reason: str
     position: Position
+    iterators: tuple[str, ...] = ()
+    domain: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Untaken:
     """A branch that a region leaves out, since it calls what runs on the host alone: it runs on the device
-    where the `test` of the branch, which nothing in the region changes, does not hold.
+    where the `test` of the branch, which nothing in the region changes, does not hold; 0 stands for a test in
+    iterations, of which an assumption tells.
 
     `loops` are the numbers of those around it, `problem` says what it has.
     """

@@ -256,10 +256,10 @@ class Uses:
         sides: dict[bool, dict[str, Path]] = {True: {}, False: {}}
         for use in self.found[start:]:
             *around, last = use.where.unsure or (None,)
-            if last is not None and (*around, last[0]) == (*where.unsure, branch) and use.kind != "address":
-                if use.where.guards == where.guards:
-                    parts = map(use.path.cut, range(1, len(use.path.steps) + 1))
-                    sides[last[1]] |= {part.text: part for part in parts}
+            same = last is not None and (*around, last[0]) == (*where.unsure, branch)
+            if last is not None and same and use.kind != "address" and use.where.guards == where.guards:
+                parts = map(use.path.cut, range(1, len(use.path.steps) + 1))
+                sides[last[1]] |= {part.text: part for part in parts}
         return [Use(None, path, "read", where) for text, path in sides[True].items() if text in sides[False]]
 
     def _condition(self, node: Any, where: Where) -> None:

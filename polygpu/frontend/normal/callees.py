@@ -31,6 +31,7 @@ from polygpu.frontend.read.directives import pragma_word
 from polygpu.frontend.read.functions import Impure, user_function
 from polygpu.frontend.read.state import FileContext
 from polygpu.frontend.text.clean import INLINE_ASSEMBLY
+from polygpu.frontend.text.ended import is_ending
 from polygpu.frontend.text.nodes import nodes
 from polygpu.support.dataclass import dataclass
 
@@ -196,7 +197,7 @@ def _unnamed(context: FileContext, node: Any, own: set[str]) -> str:
         return ""
     loop = mathematics.library_name(name) in mathematics.OF_MEMORY
     known = mathematics.is_known(name) or mathematics.is_of_complex(name)
-    known = known or loop or name in well_known.NAMES
+    known = known or loop or name in well_known.NAMES or is_ending(name)
     return "" if known else f"it calls '{name}'"
 
 

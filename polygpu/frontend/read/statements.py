@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
@@ -21,6 +22,7 @@ from polygpu.frontend.read.unsupported import statement_refusal
 from polygpu.frontend.shape.affine import invert
 from polygpu.frontend.shape.selects import cases, split
 from polygpu.frontend.text.counting import as_written
+from polygpu.frontend.text.ended import ends
 from polygpu.frontend.text.nodes import parts_of
 from polygpu.model.expr import Expr, Int, Reference
 from polygpu.model.linear import conjuncts
@@ -330,10 +332,12 @@ def _branch(
 
     A branch within loops that calls what only the host can run is left out, if nothing that the region does
     decides about it: that the test does not hold is tested before the region. One of both sides is taken.
+    That may be in no iteration, where the branch ends the program.
     """
     region, inside, names = reader.region, path.within(conjuncts(holds)), scalars_in(holds)
     is_given = bool(names) and names <= region.scalars.keys() - region.iterators
-    if not (path.iterators and is_given and may_leave_out):
+    is_checked = names <= region.scalars.keys() | region.iterators and ends(branch)
+    if not (path.iterators and (is_given or is_checked) and may_leave_out):
         return walk(reader.child(), [branch], inside)
     forget, known = region.saved(), len(region.problems)
     found: Sequence[Diagnostic]
@@ -348,10 +352,14 @@ def _branch(
         return None
     forget()
     verb = "not to hold" if branch is node.iftrue else "to hold"
-    what = shorten(source_text(branch).strip("{ ;}"), 60, placeholder=" ...")
+    what = re.sub(r"\b_*assert\w*\(.*\)", "assert", source_text(branch).strip("{ ;}"))
+    what = shorten(what, 60, placeholder=" ...")
     reason = f"the test '{source_text(node.cond)}' is taken {verb}: the host alone can run '{what}'"
-    assumption = Assumption("", holds, Int(1), reason, region.at(node))
-    region.untaken.append((Untaken(path.loops, holds, found[0]), assumption))
+    test, assumption = holds, Assumption("", holds, Int(1), reason, region.at(node))
+    if not is_given:
+        test = Int(0)
+        assumption = replace(assumption, value=Int(1), iterators=path.iterators, domain=inside.domain)
+    region.untaken.append((Untaken(path.loops, test, found[0]), assumption))
     return None
 
 

@@ -534,7 +534,7 @@ def _affine(shaped: Shaped, conversions: Iterable[Conversion]) -> Iterator[Expr]
     for extents in shaped.extents.values():
         yield from (e for e in extents if e is not None)
     for assumption in shaped.assumptions:
-        yield from (assumption.value, assumption.bound)
+        yield from (assumption.value, assumption.bound, *assumption.domain)
     for conversion in conversions:
         yield from (conversion.value, *conversion.domain)
 

@@ -11,6 +11,7 @@ from pycparser import c_ast, c_parser
 
 from polygpu.frontend.text.blocks import unfold
 from polygpu.frontend.text.clean import Clean
+from polygpu.frontend.text.ended import spell_out
 from polygpu.frontend.text.oldstyle import with_prototypes
 from polygpu.frontend.text.source import Source, Token, align
 from polygpu.support.dataclass import dataclass
@@ -97,6 +98,7 @@ def parse(clean: Clean, sources: dict[str, Source]) -> Tree:
     try:
         root = parser.parse(clean.text, "clean")
         unfold(root)
+        spell_out(root)
         with_prototypes(root)
         return Tree(root, positions)
     except c_parser.ParseError as error:
