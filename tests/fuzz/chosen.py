@@ -89,9 +89,11 @@ def spelled(p: Program, line: str) -> str:
 
 
 def noted(p: Program, k: int, lines: list[str]) -> list[str]:
-    """The lines of a region with a note that a loop prints, or does not, for what a parameter is.
+    """The lines of a region with a note that a loop prints, or does not, for what a parameter is, or with a
+    test of its iterator that would end the program.
 
     for (int i = 0; i < n; i++) { A[i] = 0; }  ->  for (...) { if (kind == 9) note("p3", i); A[i] = 0; }
+                                               ->  for (...) { assert(i <= 70000 + kind); A[i] = 0; }
     """
     inner = [at for at, line in enumerate(lines[:-1]) if _LOOP.match(line) and not _is_around(lines[at + 1])]
     if not (p.kinds and p.noted and inner):
@@ -100,8 +102,12 @@ def noted(p: Program, k: int, lines: list[str]) -> list[str]:
     header = _LOOP.match(lines[at - 1])
     assert header is not None
     kind = _NEVER if p.noted % 4 else p.kinds[0]
-    note = f'{header[1]}    if ({_KIND} == {kind}) note("p{k}", {header[2]});'
-    return [*lines[:at], note, *lines[at:]]
+    note = f'if ({_KIND} == {kind}) note("p{k}", {header[2]});'
+    if p.noted % 5 > 2:
+        most = f"{_LARGE} + {_KIND}"
+        test = f"assert({header[2]} <= {most});", f'if ({header[2]} > {most}) {{ puts("far"); exit(3); }}'
+        note = test[p.noted % 5 - 3]
+    return [*lines[:at], f"{header[1]}    {note}", *lines[at:]]
 
 
 def _is_around(line: str) -> bool:

@@ -36,6 +36,7 @@ from tests.fuzz.spellings import Spelling, types_of
 from tests.fuzz.unsized import OPEN
 
 PRELUDE = """\
+#include <assert.h>
 #include <complex.h>
 #include <math.h>
 #include <stdio.h>
