@@ -16,6 +16,7 @@ import islpy as isl
 from polygpu.analysis.flow import conflicts, dataflows, to, together
 from polygpu.analysis.layers import Layers
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, array_tuple
+from polygpu.analysis.scoping import scoped, unscoped
 from polygpu.model.scop import keeps_apart, promised
 from polygpu.support.child import patience, steps_for
 from polygpu.support.dataclass import dataclass
@@ -98,24 +99,25 @@ def _analysed(p: Polyhedra, exact: bool) -> Dependences:
     must, may = p.relation(True, True), p.relation(True, False)
     if writes.is_empty():
         return Dependences(empty_union_map(), empty_union_map(), reads)
-    order = p.schedule()
+    order, own = p.schedule(), scoped(p)
+    passing = own.relation(write=False), own.relation(True, True), own.relation(True, False)
     with patience(steps_for(inf) / STEPS_A_SECOND / 2):  # half is for what is stored over
-        flow = dataflows(reads, must, may, order, exact)
+        flow = dataflows(*passing, order, exact)
     lost = {a for a, found in flow.items() if found is None}
     memory = {} if exact and lost else dataflows(_others(writes, lost), must, reads.union(may), order, exact)
     lost |= {a for a, found in memory.items() if found is None}
     if exact and lost:
         raise isl.Error("dataflow is not known")
-    passed = together(f for a, f in flow.items() if f is not None and a not in lost)
+    passed = together(f for f in flow.values() if f is not None)
     stored = together(f for a, f in memory.items() if f is not None and a not in lost)
-    found = Dependences(passed.dependence, stored.dependence, passed.unsupplied)
+    found = Dependences(passed.dependence, stored.dependence, unscoped(p, passed.unsupplied))
     for a in sorted(lost):  # conflicts are a superset
         read, written = to(reads, a), to(writes, a)
-        found = Dependences(
-            found.flow.union(conflicts(written, read, order)),
-            found.memory.union(conflicts(read.union(written), written, order)),
-            found.live_in.union(read),
-        )
+        over = conflicts(read.union(written), written, order)
+        found = replace(found, memory=found.memory.union(over))
+        if flow.get(a) is None:
+            through = conflicts(to(own.relation(write=True), a), to(passing[0], a), order)
+            found = replace(found, flow=found.flow.union(through), live_in=found.live_in.union(read))
     return found
 
 

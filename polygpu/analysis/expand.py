@@ -23,6 +23,7 @@ from polygpu.analysis.flow import conflicts, dataflow
 from polygpu.analysis.old_values import free_name
 from polygpu.analysis.places import array_names, holds
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement, array_tuple
+from polygpu.analysis.scoping import scoped
 from polygpu.analysis.verdicts import ends, obstacle
 from polygpu.analysis.volumes import Volume, iterations, volume
 from polygpu.model.decisions import Decision, Value
@@ -342,6 +343,8 @@ def _together(p: Polyhedra, d: Dependences, webs: Sequence[Expansion]) -> Expans
 
 def _flow_of(p: Polyhedra, accesses: list[tuple[PolyStatement, PolyAccess]], d: Dependences) -> list[isl.Map]:
     """The flow dependences through this array alone, recomputed: `d` mixes all arrays."""
+    own = scoped(replace(p, statements=tuple({s.name: s for s, _ in accesses}.values())))
+    accesses = _accesses(own, accesses[0][1].reference.array)
     reads = union_of([a.relation for _, a in accesses if not a.write and a.exposed])
     must = union_of([a.relation for _, a in accesses if a.write and a.must])
     may = union_of([a.relation for _, a in accesses if a.write and not a.must])

@@ -142,7 +142,8 @@ class Array:
     point into it; a pointer is `derived` where the function may have made it from another pointer.
     `source` is what the source has in its place where that is no variable of its name. An `optional` one is
     passed as NULL where the region touches none of its elements. The first `pointers`
-    subscripts are of arrays of pointers, which lead to rows anywhere in memory.
+    subscripts are of arrays of pointers, which lead to rows anywhere in memory. One that is declared `within`
+    loops, by their numbers, is another one in each of their iterations.
     """
 
     name: str
@@ -170,6 +171,7 @@ class Array:
     source: str = ""
     pointers: int = 0
     optional: bool = False
+    within: tuple[int, ...] = ()
 
     def of_region(self, name: str, extents: tuple[Expr | None, ...] | None = None) -> Array:
         """An array of such elements that the region alone has, in one piece of memory."""

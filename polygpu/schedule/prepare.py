@@ -252,8 +252,12 @@ def prepare(
         d = passes.run("dependences", lambda: compute(p))
         dead = passes.run("dead", lambda: dead_actions(p, d))
         if dead:
-            p = without(p, dead)
-            d = passes.run("dependences", lambda: compute(p))
+            left = without(p, dead)
+            found = passes.run("dependences", lambda: compute(left))
+            if _is_known(left) or not _is_known(p):
+                p, d = left, found
+            else:  # what is stored over may be what tells which stores are read
+                dead = frozenset()
     plain = p, d
     start = Prepared(
         known, assumed, renamed, *plain, tests, (), (), Scheduled.none(), plain, plain, dead=dead
@@ -262,6 +266,15 @@ def prepare(
         prepared = _freed(start, end, passes)
     _check_repeats(prepared)
     return prepared
+
+
+def _is_known(p: Polyhedra) -> bool:
+    """Whether the dataflow of every array is, once dependences were looked for."""
+    try:
+        compute(p, exact=True)
+    except isl.Error:
+        return False
+    return True
 
 
 def _freed(start: Prepared, end: float, passes: Passes) -> Prepared:

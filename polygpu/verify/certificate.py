@@ -168,7 +168,8 @@ def _held_against(p: Polyhedra, subject: _Subject, budget: Budget, copies: int) 
     except MismatchError as error:
         return Certificate((), (Failure(VALUES, "", str(error)),), ())
     if budget.is_quick:
-        return _joined([_found_by((_of_kernels, _of_integers), session, subject), _soon(session, subject)])
+        values = _soon(session, subject)
+        return _joined([_found_by((_of_kernels, _of_integers), session, subject), values])
     if copies < len(_ROWS):
         return _found_by([*chain.from_iterable(_ROWS)], session, subject)
     rows = [(partial(_found_by, row, session, subject), _patience(budget)) for row in _ROWS]

@@ -159,8 +159,9 @@ class Region:
     within the expression that is read changes after it. `bounding` are the names in the headers of loops.
     `inside` says of what loops within an instance set why they are no loops of the nest. `units` are the
     scalars by which loops step, which are taken to be 1 and tested, `around` what loops of the host change.
-    `since` says which variables the function may change behind one of its declarations.
-    `untaken` are branches that are left out, and what is tested therefore.
+    `within` has the loops around the declarations of the region's own variables, `since` says which variables
+    the function may change behind one of its declarations. `untaken` are branches that are left out, and what
+    is tested therefore.
 
     `moved` says how many elements further pointers are behind the region, where that matters.
     `apart` are pointers of which scalars say how far the first is behind the second.
@@ -203,6 +204,7 @@ class Region:
     untaken: list[tuple[Untaken, Assumption]] = field(default_factory=list)
     around: frozenset[str] = frozenset()
     since: Callable[[Any], frozenset[str]] | None = None
+    within: dict[Variable, tuple[int, ...]] = field(default_factory=dict)
     spelled: dict[str, str] = field(default_factory=dict)
     problems: list[Diagnostic] = field(default_factory=list)
     unclear: set[str] = field(default_factory=set)

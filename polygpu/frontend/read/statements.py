@@ -79,6 +79,8 @@ def _item(reader: Reader, node: Any, path: Path) -> None:
             walk(reader, node.decls, path)
         case c_ast.Decl():
             _emit(reader, node, actions.declaration(reader, node), path)
+            if isinstance(variable := reader.scope.find(node.name), Variable):
+                reader.region.within[variable] = path.loops
         case c_ast.Assignment() | c_ast.UnaryOp() | c_ast.ExprList() | c_ast.Cast() | c_ast.FuncCall():
             _emit(reader, node, actions.effects(reader, node), path)
         case _:
@@ -336,7 +338,7 @@ def _branch(
     """
     region, inside, names = reader.region, path.within(conjuncts(holds)), scalars_in(holds)
     is_given = bool(names) and names <= region.scalars.keys() - region.iterators
-    is_checked = names <= region.scalars.keys() | region.iterators and ends(branch)
+    is_checked = bool(names) and names <= region.scalars.keys() | region.iterators and ends(branch)
     if not (path.iterators and (is_given or is_checked) and may_leave_out):
         return walk(reader.child(), [branch], inside)
     forget, known = region.saved(), len(region.problems)

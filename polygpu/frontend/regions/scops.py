@@ -249,7 +249,11 @@ def _scop(
         position=extract.position,
         scalars=scalars,
         arrays=tuple(
-            _array(array, shaped, extract, changed, hoisted.get(array.variable.name)) for array in arrays
+            replace(
+                _array(array, shaped, extract, changed, hoisted.get(array.variable.name)),
+                within=region.within.get(array.variable, ()),
+            )
+            for array in arrays
         ),
         loops=tuple(region.loops),
         statements=tuple(shaped.statements),

@@ -59,7 +59,18 @@ def _statement(node: Any) -> Any:
         case c_ast.ExprList(exprs=[c_ast.Cast(expr=c_ast.UnaryOp(op="sizeof")), c_ast.Compound() as block]):
             return _statement(block)
         case c_ast.Compound(block_items=[c_ast.If(iffalse=otherwise) as test]) if ends(otherwise):
+            test.cond = _without_text(test.cond)
             return test
         case c_ast.TernaryOp(cond=cond, iffalse=otherwise) if ends(otherwise):
-            return c_ast.If(cond, c_ast.EmptyStatement(node.coord), otherwise, node.coord)
+            return c_ast.If(_without_text(cond), c_ast.EmptyStatement(node.coord), otherwise, node.coord)
     return node
+
+
+def _without_text(test: Any) -> Any:
+    """`x < n && "too far"` without what says so."""
+    match test:
+        case c_ast.BinaryOp(op="&&", left=left, right=c_ast.Constant(type="string")):
+            return _without_text(left)
+        case c_ast.BinaryOp(op="&&", left=c_ast.Constant(type="string"), right=right):
+            return _without_text(right)
+    return test
