@@ -180,7 +180,8 @@ def _soon(session: Session, subject: _Subject) -> Certificate:
     """What a copy of this process finds of values in little time: some sets keep isl at it for minutes in
     hardly any steps.
     """
-    work = partial(_found_by, (_of_values,), session, subject)
+    own = replace(session, failures=[], unproved=[], counts=Counter())
+    work = partial(_found_by, (_of_values,), own, subject)
     (made,) = apart([(work, _PATIENCE * slow() * session.budget.expected_rest)])
     return _open(made.reason, _OF_VALUES) if isinstance(made, Lost) else made
 
