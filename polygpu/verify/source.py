@@ -10,6 +10,7 @@ from typing import TypeVar
 import islpy as isl
 
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
+from polygpu.analysis.scoping import depths_of, in_iterations
 from polygpu.model.expr import Reference
 from polygpu.model.rewrite import exclusive, numbered
 from polygpu.model.scop import Let, Number, keeps_apart
@@ -20,6 +21,16 @@ from polygpu.verify.slots import Slot, reached, slots_of, touching
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
+
+
+class UnanalysableError(Exception):
+    """What the method cannot decide, with the reason as its message."""
+
+
+def known(slot: Slot) -> isl.Map:
+    if slot.relation is None:
+        raise UnanalysableError(f"'{slot.array}' has a subscript that depends on data")
+    return slot.relation
 
 
 @dataclass(frozen=True)
@@ -181,11 +192,24 @@ class Source:
         domain = self.p.statement(read.statement).domain
         if not self.writes_of(read.array):
             return [], domain
-        return self._last_before(read, known(read), domain.identity())
+        return self._last_before(read, self._own(read), domain.identity(), self._own)
 
-    def _last_before(self, read: Slot, sink: isl.Map, instance: isl.Map) -> tuple[list[Writer], isl.Set]:
+    def _own(self, slot: Slot) -> isl.Map:
+        """The elements of an access: of an array that is declared within loops those of their iteration."""
+        depth = self._depths.get(slot.reference.array, 0)
+        if not depth or slot.relation is None:
+            return known(slot)
+        return in_iterations(self.p.statement(slot.statement), slot.relation, depth)
+
+    @cached_property
+    def _depths(self) -> Mapping[str, int]:
+        return depths_of(self.p)
+
+    def _last_before(
+        self, read: Slot, sink: isl.Map, instance: isl.Map, elements: Callable[[Slot], isl.Map] = known
+    ) -> tuple[list[Writer], isl.Set]:
         """Who wrote the elements that `sink` maps points of `read` to, each in an `instance`, and the points
-        for which nobody did.
+        for which nobody did; `elements` are those of writes.
         """
         writes = [w for w in self.writes_of(read.array) if not w.is_apart(read)]
         times = self._times(read, *writes)
@@ -193,7 +217,7 @@ class Source:
         earlier: dict[Slot, isl.Map] = {}
         for w in writes:
             in_time()
-            meet = sink.apply_range(known(w).reverse()).intersect(in_order(times[w], now).reverse())
+            meet = sink.apply_range(elements(w).reverse()).intersect(in_order(times[w], now).reverse())
             # the old value that an implied read stands for may be what the other branch has written
             if w.statement == read.statement and exclusive(w.number, read.number) and not read.implied:
                 meet = meet.subtract(instance)
@@ -218,16 +242,6 @@ def _once(known: dict[K, T | TooLongError], key: K, make: Callable[[K], T]) -> T
     if isinstance(found, TooLongError):
         raise TooLongError(*found.args)
     return found
-
-
-class UnanalysableError(Exception):
-    """What the method cannot decide, with the reason as its message."""
-
-
-def known(slot: Slot) -> isl.Map:
-    if slot.relation is None:
-        raise UnanalysableError(f"'{slot.array}' has a subscript that depends on data")
-    return slot.relation
 
 
 def _timed(s: PolyStatement, rank: int) -> isl.Map:
