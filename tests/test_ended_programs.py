@@ -39,13 +39,23 @@ void h(struct s *p, int n)
         p->x[i] = i * 0.5;
     }
 }
+static void set(double *x, double value) { *x = value; }
+void k(double *restrict x, double *restrict y, int n, int far)
+{
+    for (int i = 0; i < n; i++) {
+        i < far ? set(&x[i], i * 0.5) : exit(5);
+        y[i] = x[i] + 1;
+    }
+}
 int main(int argc, char **argv)
 {
-    double a[10];
+    double a[10], b[10];
     struct s q = {10, a};
     f(&q, 10);
     g(&q, 10, 20);
     h(&q, 10);
+    k(a, b, 10, 10);
+    printf("%g\\n", b[9]);
     printf("%g\\n", a[9]);
     fflush(stdout);
     switch (atoi(argv[1])) {
@@ -54,6 +64,7 @@ int main(int argc, char **argv)
     case 2: h(NULL, 3); break;
     case 3: q.x = NULL; h(&q, 3); break;
     case 4: f(NULL, 0); g(NULL, 0, 0); h(NULL, 0); break;
+    case 5: k(a, b, 10, 9); break;
     }
     return 0;
 }
@@ -82,7 +93,9 @@ def test_they_end_where_the_original_ends(argument: str, status: int, tmp_path: 
     assert "the loop runs on the host" in made.stderr
 
 
-@pytest.mark.parametrize(("argument", "status"), [("0", -6), ("1", 4), ("2", -6), ("3", -6), ("4", 0)])
+@pytest.mark.parametrize(
+    ("argument", "status"), [("0", -6), ("1", 4), ("2", -6), ("3", -6), ("4", 0), ("5", 5)]
+)
 def test_nothing_is_read_that_is_not_there(argument: str, status: int, tmp_path: Path) -> None:
     source = tmp_path / "pointers.c"
     source.write_text(POINTERS)

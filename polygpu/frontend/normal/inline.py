@@ -253,10 +253,11 @@ class Before:
         ctype, context, words = parameter.type, self.inliner.context, []
         if not isinstance(context.scope.resolve(ctype), Vector):
             return parameter
+        known = {node.name: node.type for node in context.root.ext if isinstance(node, c_ast.Typedef)}
         while isinstance(ctype, c_ast.TypeDecl):
             words += ctype.quals
-            named = (node for node in context.root.ext if isinstance(node, c_ast.Typedef))
-            ctype = next(node.type for node in named if node.name == ctype.type.names[0])
+            if (ctype := known.get(ctype.type.names[0])) is None:
+                return parameter
         return changed(parameter, type=_declaring(ctype, parameter.name, words))
 
     def _direct(self, found: Callee, parameter: Any, argument: Any) -> Any:

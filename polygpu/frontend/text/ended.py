@@ -61,9 +61,15 @@ def _statement(node: Any) -> Any:
         case c_ast.Compound(block_items=[c_ast.If(iffalse=otherwise) as test]) if ends(otherwise):
             test.cond = _without_text(test.cond)
             return test
-        case c_ast.TernaryOp(cond=cond, iffalse=otherwise) if ends(otherwise):
-            return c_ast.If(_without_text(cond), c_ast.EmptyStatement(node.coord), otherwise, node.coord)
+        case c_ast.TernaryOp(cond=cond, iftrue=then, iffalse=otherwise) if ends(otherwise):
+            then = c_ast.EmptyStatement(node.coord) if _does_nothing(then) else then
+            return c_ast.If(_without_text(cond), then, otherwise, node.coord)
     return node
+
+
+def _does_nothing(node: Any) -> bool:
+    """Whether it is `(void) 0`."""
+    return isinstance(node, c_ast.Constant) or (isinstance(node, c_ast.Cast) and _does_nothing(node.expr))
 
 
 def _without_text(test: Any) -> Any:
