@@ -178,7 +178,7 @@ def _bounds_of(
     always = a.affine and bool(a.relation.domain().plain_is_equal(s.domain))
     found: list[Condition] = []
     for k, extent in enumerate(array.extents):
-        if extent is None or (array.storage == "region" and not isinstance(extent, Int)):
+        if extent is None:
             continue
         what = a.reference.subscripts[k], extent
         made = known.get(what) if always else None
