@@ -89,13 +89,6 @@ def refusals(diagnostics: tuple[Diagnostic, ...]) -> str:
             "double g(double x) { return 2 * x; }",
             id="nothing said of what is taken",
         ),
-        pytest.param(
-            "typedef struct s { float a; } t; void g(struct s *, float *);\n"
-            "static void f(float *p) { struct s q = {2}; g(&q, p); }",
-            "typedef struct s { float a; } t; void g(struct s *, float *);\n"
-            "void g(t *q, float *p) { *p = q->a; }",
-            id="a structure of another name",
-        ),
     ],
 )
 def test_a_function_of_another_file_is_written_into_a_region(said: Lifting, own: str, other: str) -> None:

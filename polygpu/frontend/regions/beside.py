@@ -72,9 +72,7 @@ class Unit:
         return found
 
     def meaning(self, name: str) -> dict[str, set[str]]:
-        """What declarations say of a name, but for what a definition differs in, by what they declare: those
-        of one file say the same in several spellings.
-        """
+        """What declarations say of a name, but for what a definition differs in, by what they declare."""
         found: dict[str, set[str]] = {}
         for node in self.declared.get(name, ()):
             said = found.setdefault(type(node).__name__, set())
@@ -129,7 +127,7 @@ def _agree(here: Mapping[str, set[str]], there: Mapping[str, set[str]]) -> bool:
     if here and there and here.keys() != there.keys():
         return False
     pairs = ((here.get(kind, set()), there.get(kind, set())) for kind in here.keys() | there.keys())
-    return all(one & other or len(one | other) <= 1 for one, other in pairs)
+    return all(one == other or len(one | other) <= 1 for one, other in pairs)
 
 
 def _is_unspecified(node: Any) -> bool:
