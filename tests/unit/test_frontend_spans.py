@@ -278,3 +278,12 @@ def test_macros_that_are_pragmas_with_openmp_go_with_their_loop(
         command = ["gcc", "-fsyntax-only", "-w", "-Werror=unknown-pragmas", "host.c"]
         for flags in ([], ["-fopenmp"]):
             subprocess.run([*command, *flags], cwd=tmp_path, check=True)
+
+
+def test_loops_within_a_macro_that_may_make_threads_say_so(tmp_path: Path) -> None:
+    printing = f'for (int j = 0; j < 9; j++) {{ printf("%d", j); {STEP} }}'
+    text = f"#include <stdio.h>\n{THREADS}void f(float *x)\n{{\n    SHARED\n    {printing}\n}}\n"
+    with pytest.raises(Diagnosed) as problem:
+        lifted(tmp_path, text)
+    found = [note.id for d in problem.value.diagnostics for note in d.notes]
+    assert found == ["PG130", "PG113"]

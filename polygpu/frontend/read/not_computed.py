@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from polygpu.frontend.text.ended import ASSERTS, EXITS
+
 _ENDS = "'{0}' ends the program from within a region", "test that before or behind the region, not in it"
 _ASSERTS = (
     "'assert' may end the program from within a region",
@@ -25,8 +27,8 @@ _CLASSES = (
 _OF: dict[str, tuple[str, str]] = {
     name: words
     for names, words in (
-        ("exit _exit _Exit quick_exit abort __builtin_trap __builtin_abort __builtin_exit", _ENDS),
-        ("__assert_fail __assert_rtn __assert_func __assert __assert_perror_fail _assert", _ASSERTS),
+        (EXITS, _ENDS),
+        (ASSERTS, _ASSERTS),
         ("printf fprintf vprintf vfprintf puts fputs putchar putc fputc fwrite fflush perror", _PRINTS),
         ("scanf fscanf getchar getc fgetc fgets fread feof", _READS),
         ("rand random drand48 lrand48 mrand48 erand48 rand_r time clock gettimeofday", _DRAWS),

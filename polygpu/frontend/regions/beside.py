@@ -9,7 +9,7 @@ A function is borrowed from the only file that defines it, where all names that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy, deepcopy
 from dataclasses import field, replace
 from functools import cached_property, lru_cache
@@ -71,14 +71,12 @@ class Unit:
                     found.setdefault(name, []).append(part)
         return found
 
-    def meaning(self, name: str) -> dict[str, set[str]]:
-        """What declarations say of a name, but for what a definition differs in, by what they declare."""
-        found: dict[str, set[str]] = {}
-        for node in self.declared.get(name, ()):
-            said = found.setdefault(type(node).__name__, set())
-            if not _is_unspecified(node) or self._is_definition(node):
-                said.add(_spelled(node))
-        return found
+    def meaning(self, name: str) -> frozenset[str]:
+        """What is said of a name, but for what a declaration and a definition differ in: nothing of a
+        function where only what it returns is said.
+        """
+        said = (n for n in self.declared.get(name, ()) if not _is_unspecified(n) or self._is_definition(n))
+        return frozenset(map(_spelled, said))
 
     def _is_definition(self, node: Any) -> bool:
         return node.name in self.defined and self.defined[node.name].decl is node
@@ -118,16 +116,6 @@ def _is_constant(node: Any) -> bool:
     while isinstance(ctype, c_ast.ArrayDecl):
         ctype = ctype.type
     return isinstance(ctype, c_ast.TypeDecl) and "const" in ctype.quals and node.init is not None
-
-
-def _agree(here: Mapping[str, set[str]], there: Mapping[str, set[str]]) -> bool:
-    """Whether a name may mean the same in two files, one of which may say nothing of it, or of a function
-    only what it returns.
-    """
-    if here and there and here.keys() != there.keys():
-        return False
-    pairs = ((here.get(kind, set()), there.get(kind, set())) for kind in here.keys() | there.keys())
-    return all(one == other or len(one | other) <= 1 for one, other in pairs)
 
 
 def _is_unspecified(node: Any) -> bool:
@@ -276,8 +264,9 @@ class Beside:
         while waiting:
             used = waiting.pop()
             here, there = self.own.meaning(used), unit.meaning(used)
+            same = here == there or len(here | there) <= 1
             hidden = any(u.is_static(used) and not u.is_constant(used) for u in (self.own, unit))
-            if hidden or not _agree(here, there):
+            if not same or hidden:
                 return f"'{used}' means something else in {unit.positions.clean.files[0]}"
             new = unit.depends(used) - seen
             seen |= new

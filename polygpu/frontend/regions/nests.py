@@ -18,7 +18,7 @@ from polygpu.frontend.read.unsupported import statement_refusal
 from polygpu.frontend.regions.find import Sequence, functions, inner_sequences, name_of_regions
 from polygpu.frontend.regions.rows import sees_rows_otherwise
 from polygpu.frontend.regions.scops import Extract, lift_region
-from polygpu.frontend.regions.spans import is_after_hidden_pragma, nest_span
+from polygpu.frontend.regions.spans import nest_span, threads_by_macro
 from polygpu.frontend.regions.teams import shared_loop, team_of
 from polygpu.frontend.text.nodes import nodes
 from polygpu.model.scop import Scop
@@ -154,8 +154,12 @@ def _leave(
     elif problems:
         around = found.reported
         _refuse(found, item, problems)
-        if not is_after_hidden_pragma(found.context, item):  # else several threads may run the loops within
+        hidden = threads_by_macro(found.context, item)
+        inner = next((n for n in nodes(item) if isinstance(n, c_ast.For) and n is not item), None)
+        if hidden is None:
             _search_within(found, sequence, index)
+        elif inner is not None:
+            _refuse(found, inner, hidden.diagnostics)
         found.reported = around
     else:
         if sequence.team is not None:

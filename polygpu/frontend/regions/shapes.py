@@ -266,7 +266,8 @@ def _of_declarations(reader: Reader, node: Any) -> Expr:
         return reader.value(node)
     finally:
         for variable in region.arrays.keys() - known:
-            del region.arrays[variable], region.bindings[variable]
+            del region.arrays[variable]
+            region.bindings.pop(variable, None)  # none yet where its type is refused
 
 
 def _is_hidden(reader: Reader, node: object) -> bool:

@@ -14,6 +14,8 @@ from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
 
 _WRITE_PRAGMAS = "put '#pragma scop' and '#pragma endscop' around the loops in the source file itself"
+_BESIDE = "a macro before the loop is a pragma where OpenMP is on, and others make threads there"
+_AROUND = "a macro before the loop around it may be a pragma where OpenMP is on, which makes threads"
 _LINE = r"(?:[^\n\\]|\\(?:\r?\n|.))*"  # with those that continue it
 _CONTINUED = re.compile(_LINE)
 _COMMENTS = r"(?:/\*(?:[^*]|\*(?!/))*\*/[ \t\r]*)*(?://[^\n]*)?"
@@ -97,12 +99,23 @@ def _is_first(text: str, start: int) -> bool:
     return not before or text[before - 1] in ";{})" or text[line:before].lstrip().startswith("#")
 
 
-def is_after_hidden_pragma(context: FileContext, loop: Any) -> bool:
-    """Whether a macro is directly before a loop where some of the file's are pragmas with OpenMP on."""
+def threads_by_macro(context: FileContext, loop: Any) -> Diagnosed | None:
+    """Why loops within a loop cannot be regions: a macro is directly before it where some of the file's are
+    pragmas with OpenMP on, so that several threads may come to them.
+    """
     position = context.at(loop)
     if not context.expansion.hidden_pragmas or position.file != context.source.path:
-        return False
-    return _macro_before(context.source, context.source.offset(position.line, position.column)) is not None
+        return None
+    macro = _macro_before(context.source, context.source.offset(position.line, position.column))
+    if macro is None:
+        return None
+    return _hidden_threads(context, macro, _AROUND)
+
+
+def _hidden_threads(context: FileContext, macro: int, message: str) -> Diagnosed:
+    position = Position(context.source.path, *context.source.place(macro))
+    help_text = "give -D_OPENMP=201511, and compile the host file with OpenMP"
+    return refusal("PG113", position, message, help_text)
 
 
 def _end_of_code(text: str, end: int) -> int:
@@ -133,10 +146,7 @@ def _with_macro(context: FileContext, loop: Any) -> int:
         return start
     if all(map(_OF_ONE_LOOP.match, hidden)):
         return macro
-    position = Position(context.source.path, *context.source.place(macro))
-    message = "a macro before the loop is a pragma where OpenMP is on, and others make threads there"
-    help_text = "give -D_OPENMP=201511, and compile the host file with OpenMP"
-    raise refusal("PG113", position, message, help_text)
+    raise _hidden_threads(context, macro, _BESIDE)
 
 
 def nest_span(

@@ -12,10 +12,9 @@ from typing import Any
 
 from pycparser import c_ast
 
-_ENDING = frozenset(
-    "exit _exit _Exit quick_exit abort __builtin_trap __builtin_abort __builtin_exit __assert_fail "
-    "__assert_rtn __assert_func __assert __assert_perror_fail _assert".split()
-)
+EXITS = "exit _exit _Exit quick_exit abort __builtin_trap __builtin_abort __builtin_exit"
+ASSERTS = "__assert_fail __assert_rtn __assert_func __assert __assert_perror_fail _assert"
+_ENDING = frozenset((*EXITS.split(), *ASSERTS.split()))
 
 
 def is_ending(name: str) -> bool:
