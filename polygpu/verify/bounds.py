@@ -40,16 +40,14 @@ def check_bounds(session: Session) -> None:
 @dataclass(frozen=True)
 class _Checked:
     """What was found of a launch: `sides` of its arrays, and subscripts that are `inside`, which the accesses
-    of a piece of code have in common.
+    of a piece of code have in common; `around` domains of many pieces, sets without floors.
     """
 
     session: Session
     trace: Trace
     sides: dict[tuple[str, str], list[Side]] = field(default_factory=dict)
     inside: set[Hashable] = field(default_factory=set)
-    around: dict[Hashable, isl.Set] = field(
-        default_factory=dict
-    )  # sets without floors, by what they are around
+    around: dict[Hashable, isl.Set] = field(default_factory=dict)
 
     def check(self, action: Do, place: Place) -> None:
         """Whether the element is one of its array wherever the action happens, whatever the action is."""
@@ -62,9 +60,8 @@ class _Checked:
             if key in self.inside:
                 continue
             beyond = index.lt_set(side[0]).union(index.ge_set(side[1]))
-            if self._is_disjoint(
-                action.point.domain, beyond
-            ):  # which takes less than to know where they meet
+            # this takes less than to know where they meet
+            if self._is_disjoint(action.point.domain, beyond):
                 self.inside.add(key)
                 continue
             outside = action.point.domain.intersect(beyond)

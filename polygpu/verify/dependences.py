@@ -107,7 +107,7 @@ def _ordered(session: Session, first: Use, second: Use) -> None:
     if s.relation is None or t.relation is None:
         promised = session.source.promised(s.statement, t.statement, s.reference.array)
         parts = parts if promised is None else tuple(part.subtract(promised) for part in parts)
-        if told := all(_in_place(session, use) for use in (first, second)):
+        if told := s.array == t.array and all(_in_place(session, use) for use in (first, second)):
             meeting = touching(session.p, s).apply_range(touching(session.p, t).reverse())
             parts = tuple(part.intersect(meeting) for part in parts)
     left = [part for part in parts if not _in_later_launches(session, first, second, part)]
