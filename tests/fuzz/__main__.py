@@ -27,10 +27,11 @@ FOUND = Path(__file__).parent / "found"
 def jobs(arguments: argparse.Namespace) -> Iterator[Job]:
     """Batches, of the forms that are asked for in turn."""
     end, forms = arguments.first + arguments.programs, cycle(arguments.only or ("",))
+    wanted = (("opencl", arguments.opencl), ("cuda", arguments.cuda))
     for first, form in zip(range(arguments.first, end, arguments.batch), forms, strict=False):
-        every = arguments.opencl
-        opencl = bool(every) and first // arguments.batch % every == every - 1
-        yield Job(arguments.seed, first, min(arguments.batch, end - first), opencl, form)
+        number = first // arguments.batch
+        others = tuple(target for target, every in wanted if every and number % every == every - 1)
+        yield Job(arguments.seed, first, min(arguments.batch, end - first), others, form)
 
 
 def fuzz(arguments: argparse.Namespace) -> Report:
@@ -107,6 +108,7 @@ def parser() -> argparse.ArgumentParser:
     option("--minutes", type=float, default=0, help="start nothing after so long")
     option("--opencl", type=int, default=3, metavar="N", help="every Nth batch on OpenCL too; 0: none")
     option("--only", type=forms, metavar="FORM,...", help="only programs of these forms (help: lists them)")
+    option("--cuda", type=int, default=0, metavar="N", help="every Nth batch on the GPU too; 0: none")
     option("--shrink", type=float, default=60, metavar="SECONDS", help="for each failure; 0: none")
     option("--most", type=int, default=5, help="how many failures of a kind are shrunk")
     option("--json", type=Path, metavar="FILE", help="writes what was found, as far as it goes, to FILE")
@@ -115,11 +117,14 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main() -> int:
-    arguments = parser().parse_args()
+    made = parser()
+    arguments = made.parse_args()
     arguments.programs = arguments.programs or (10**6 if arguments.minutes else 1000)
     if arguments.opencl and not toolchain.opencl_devices(("gcc",)):
         print("no OpenCL device, or nothing to build programs for it: the emulator alone", flush=True)
         arguments.opencl = 0
+    if arguments.cuda and not toolchain.has_cuda_device():
+        made.error("--cuda: no CUDA device to run on")
     report = fuzz(arguments)
     store(report, arguments.json)
     print(report.summary())

@@ -24,7 +24,9 @@ CHECKED = (  # of the emulator: a bound, guard or subscript that int does not ho
 SANITIZED = (
     "-O0", "-w", "-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=undefined",
 )  # fmt: skip
+PLAIN = ("-O3", "-w", "-fmad=false")
 TIMEOUT = 120
+LONG = 600  # nvcc takes seconds for each dozen of kernels
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,15 @@ def gcc(directory: Path, program: str, flags: Sequence[str], files: Sequence[str
     """Raises ProgramError."""
     paths = [directory / file for file in files]
     programs.call(("gcc", *flags, *paths, "-o", directory / program, *libraries, "-lm"), TIMEOUT)
+
+
+def nvcc(directory: Path, program: str, host: str, device: str) -> None:
+    """For the chip that is here, with products and sums rounded as the original's. Raises ProgramError."""
+    objects = [directory / "host.o", directory / "device.o"]
+    programs.call(("gcc", *FLAGS, "-c", directory / host, "-o", objects[0]), TIMEOUT)
+    command = (*programs.nvcc(), "-arch=native")
+    programs.call((*command, *PLAIN, "-c", directory / device, "-o", objects[1]), LONG)
+    programs.call((*command, *objects, "-o", directory / program, "-lm"), TIMEOUT)
 
 
 @dataclass(frozen=True)
@@ -153,10 +164,15 @@ class Batch:
         """Builds and runs what is compiled."""
         program = f"program_{setup.target}"
         try:
-            if setup.target == "emulator":
-                gcc(self.directory, program, CHECKED, ["fuzz_host.c", "fuzz_emulator.c"])
-            else:
-                gcc(self.directory, program, FLAGS, ["fuzz_host.c", "fuzz_opencl.c"], "-lOpenCL")
+            match setup.target:
+                case "emulator":
+                    gcc(self.directory, program, CHECKED, ["fuzz_host.c", "fuzz_emulator.c"])
+                case "opencl":
+                    gcc(self.directory, program, FLAGS, ["fuzz_host.c", "fuzz_opencl.c"], "-lOpenCL")
+                case "cuda":
+                    nvcc(self.directory, program, "fuzz_host.c", "fuzz_cuda.cu")
+                case other:
+                    raise ValueError(other)
         except ProgramError as problem:
             self._fail_each("build", str(problem), setup)
             return

@@ -353,7 +353,7 @@ def test_assumed_sizes_are_tried() -> None:
         assert set(p.sizes) <= set(sizes)
         known = dict(zip(BOTH, p.sizes[0], strict=True))
         assert not p.unknown or tuple(16 if x in p.unknown else known[x] for x in BOTH) in sizes
-    assert any(Job(1, 8 * k, 8, False).setup().assumed.get("n", 0) % 16 == 0 for k in range(40))
+    assert any(Job(1, 8 * k, 8).setup().assumed.get("n", 0) % 16 == 0 for k in range(40))
 
 
 def test_programs_of_constant_sizes_become_small() -> None:

@@ -20,7 +20,7 @@ SETUP = Setup("emulator", "")
 
 @pytest.mark.parametrize("form", [name for name in FORMS if name != STAYING])
 def test_programs_of_a_form(form: str) -> None:
-    job = Job(7, 8, 2, False, form)
+    job = Job(7, 8, 2, form=form)
     assert all(form in job.forms(p) for p in job.programs())
 
 
@@ -28,9 +28,9 @@ def test_forms_take_turns() -> None:
     words = "--only sums,staying --programs 20 --batch 8 --first 100 --opencl 0".split()
     made = list(jobs(parser().parse_args(words)))
     assert made == [
-        Job(1, 100, 8, False, "sums"),
-        Job(1, 108, 8, False, "staying"),
-        Job(1, 116, 4, False, "sums"),
+        Job(1, 100, 8, form="sums"),
+        Job(1, 108, 8, form="staying"),
+        Job(1, 116, 4, form="sums"),
     ]
 
 
@@ -49,7 +49,7 @@ def test_a_run_is_counted_by_form() -> None:
     certificates = [Certified(0, "holds"), Certified(0, "open", "values: budget"), Certified(2, "holds")]
     by_form = {0: ("sums",), 1: ("held", "sums"), 2: ()}
     report.add(
-        Job(5, 40, 3, False),
+        Job(5, 40, 3),
         Outcome([refused], Counter({"programs": 3, "regions": 3}), certificates, by_form),
     )
     assert report.summary().splitlines()[1:4] == [
@@ -66,7 +66,7 @@ def test_a_run_is_counted_by_form() -> None:
 
 def test_failures_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     report = Report(verbose=False)
-    report.add(Job(5, 40, 1, False), Outcome([Failure(0, "differs", "A1", SETUP, (7, 5))], forms={0: ()}))
+    report.add(Job(5, 40, 1), Outcome([Failure(0, "differs", "A1", SETUP, (7, 5))], forms={0: ()}))
     assert "program 5:40 differs at n=7 m=5" in capsys.readouterr().out
     assert report.summary().endswith(": 1 differs")
     assert json.loads(report.json())["failures"][0]["kind"] == "differs"

@@ -34,7 +34,8 @@ _NAMES = re.compile(r"'[^']*'|\d+")
 
 @dataclass(frozen=True)
 class Job:
-    """Programs `first` to `first + count` of `seed`, or those of `form` (`tests.fuzz.kinds`).
+    """Programs `first` to `first + count` of `seed`, or those of `form` (`tests.fuzz.kinds`), which run on
+    the emulator and on `others`, "opencl" and "cuda".
 
     Some batches have sums only, whose terms may come in another order.
     """
@@ -42,7 +43,7 @@ class Job:
     seed: int
     first: int
     count: int
-    opencl: bool
+    others: tuple[str, ...] = ()
     form: str = ""
 
     def setup(self) -> Setup:
@@ -89,7 +90,7 @@ def _compared(job: Job, directory: Path) -> Outcome:
         failure = Failure(0, "invalid", str(problem), Setup("original", ""))
         return Outcome([failure], Counter({NOT_EXAMINED: job.count}))
     if batch.valid:
-        batch.examine(job.setup(), *(("opencl",) if job.opencl else ()))
+        batch.examine(job.setup(), *job.others)
     batch.outcome.counts["programs" if batch.valid else NOT_EXAMINED] += job.count
     batch.outcome.forms.update({k: job.forms(p) for k, p in enumerate(programs)})
     return batch.outcome
