@@ -457,6 +457,8 @@ class _Action:
         allowed = self._expected(slot, leaf, made.statement, made.number)
         got = flow.apply_range(theirs)
         wrong = got if allowed is None else got.subtract(allowed)
+        if slot is not None and not wrong.is_empty():
+            wrong = wrong.subtract_domain(self.session.source.undefined(slot))
         if not wrong.is_empty():
             self._other_writer(wrong, o, slot)
 
