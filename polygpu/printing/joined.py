@@ -18,6 +18,7 @@ from polygpu.printing.dialect import Dialect
 from polygpu.printing.dialects import HOST_C
 from polygpu.printing.folding import folded
 from polygpu.printing.kernel_text import array_parameter, part_barrier
+from polygpu.printing.nvcc import read_beside_stores
 from polygpu.printing.printer import Names, braced, indented, print_expr, print_host
 from polygpu.support.dataclass import dataclass
 
@@ -91,6 +92,7 @@ def joined_text(loop: JoinedLoop, wide: frozenset[str], dialect: Dialect) -> Joi
     device = Names(replace(dialect, reserved=dialect.reserved | HOST_C.reserved))
     host, joined = dialect.host_language, loop.joined
     version, meet = bool(wide & {*joined.kernels}), iter(joined.meet)
+    beside = frozenset(name for kernel in loop.kernels.values() for name in read_beside_stores(kernel))
 
     def run(launch: Launch) -> list[str]:
         turns = _turns(launch, loop, launch.kernel in wide, device)
@@ -115,7 +117,7 @@ def joined_text(loop: JoinedLoop, wide: frozenset[str], dialect: Dialect) -> Joi
         bytes=joined.bytes,
         parameters=(
             *(f"{dialect.stored_type(ctype)} {device.spell(name)}" for name, ctype in loop.scalars),
-            *(array_parameter(a, device.dialect, a.written) for a in loop.arrays),
+            *(array_parameter(a, device.dialect, a.written or a.name in beside) for a in loop.arrays),
         ),
         body="\n".join(folded(indented(body))),
         head=(

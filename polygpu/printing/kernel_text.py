@@ -23,6 +23,7 @@ from polygpu.printing import uses
 from polygpu.printing.dialect import Dialect
 from polygpu.printing.dialects import HOST_C
 from polygpu.printing.folding import folded
+from polygpu.printing.nvcc import read_beside_stores
 from polygpu.printing.printer import AnyArray, Names, indented
 from polygpu.printing.statements import print_body
 from polygpu.printing.transfers import row_pitch
@@ -252,6 +253,7 @@ def _chunk_builtins(chunks: dict[str, int], dialect: Dialect) -> dict[str, str]:
 
 def _parameters(kernel: Kernel, dialect: Dialect, changing: Set[str] = frozenset()) -> list[str]:
     scalars = [f"{dialect.stored_type(s.type)} {dialect.spell(s.name)}" for s in kernel.scalars]
+    changing = changing | read_beside_stores(kernel)
     arrays = (
         array_parameter(a, dialect, a.name in changing and not a.written)
         for a in array_arguments(kernel, dialect)

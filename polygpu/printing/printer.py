@@ -35,6 +35,7 @@ from polygpu.model.kernel import (
 from polygpu.model.offsets import linear_offset, negated, sum_of
 from polygpu.printing.dialect import Dialect, words
 from polygpu.printing.dialects import HOST_C
+from polygpu.printing.nvcc import without_negations, without_negative_factors
 from polygpu.printing.scaled import Factor, factor, number
 from polygpu.support.dataclass import dataclass
 
@@ -225,6 +226,9 @@ def _call(call: Call, names: Names) -> tuple[str, int]:
     dialect, name = names.dialect, call.function
     base = name.removesuffix("f") if name not in MATH else name
     match name:
+        case "min" | "max" if call.type == "int" and name not in dialect.calls:
+            sign, extreme = without_negations(call)
+            return f"{sign}{_nested(extreme, names)}", UNARY if sign else PRIMARY
         case "min" | "max" if not is_floating(call.type):
             return _nested(call, names), PRIMARY
         case "floord":
@@ -234,8 +238,8 @@ def _call(call: Call, names: Names) -> tuple[str, int]:
         case _ if name in _ABSOLUTE:
             spelled = dialect.calls.get(name, name)
         case _:
-            plain = ", ".join(print_expr(a, names) for a in call.arguments)
-            return f"{dialect.spell_function(name)}({plain})", PRIMARY
+            texts = ", ".join(print_expr(a, names) for a in call.arguments)
+            return f"{dialect.spell_function(name)}({texts})", PRIMARY
     arguments = ", ".join(print_expr(_converted(a, call.type), names) for a in call.arguments)
     return f"{spelled}({arguments})", UNARY if spelled.startswith("(") else PRIMARY
 
@@ -272,9 +276,11 @@ def print_place(reference: Reference, names: Names) -> str:
     array = names.arrays[reference.array]
     name = names.spell_array(reference.array)
     if isinstance(array, ArrayArgument):
-        text = f"{name}[{print_expr(_offset(reference, array, names.offset), names)}]"
+        offset = without_negative_factors(_offset(reference, array, names.offset))
+        text = f"{name}[{print_expr(offset, names)}]"
     else:
-        text = name + "".join(f"[{print_expr(s, names)}]" for s in reference.subscripts)
+        subscripts = map(without_negative_factors, reference.subscripts)
+        text = name + "".join(f"[{print_expr(s, names)}]" for s in subscripts)
     fields = "".join(f".{names.dialect.spell(part)}" for part in reference.field.split(".") if part)
     return text + fields
 

@@ -202,9 +202,9 @@ class Source:
         return in_iterations(self.p.statement(slot.statement), slot.relation, depth)
 
     def undefined(self, read: Slot) -> isl.Set:
-        """The instances in which `read` finds no value: of an array that is declared within loops, those whose
-        iteration has not written it. Whatever is read there, be it as the old value of a conditional write,
-        is used by nothing that C defines.
+        """The instances in which `read` finds no value: of an array that is declared within loops, those
+        whose iteration has not written it. Whatever is read there, be it as the old value of a conditional
+        write, is used by nothing that C defines.
         """
         fresh = self.writers(read)[1]
         return fresh if self._depths.get(read.array, 0) else fresh.empty(fresh.get_space())

@@ -1,0 +1,115 @@
+"""Spellings that keep clear of what nvcc translates wrongly, and that nvcc is right about them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks import programs
+from polygpu import compiler
+from polygpu.compilation import Options
+from polygpu.model.expr import Binary, Call, Expr, Int, Name, Unary
+from polygpu.printing.dialects import CUDA
+from polygpu.printing.nvcc import without_negative_factors
+from polygpu.printing.printer import HOST_NAMES, Names, print_expr
+
+X, J, N = (Name(name, "int") for name in "ijn")
+AFTER = Binary("+", Binary("-", X, N), Int(1))
+
+MERGED = """
+static double a[100], b[100];
+static int c[100];
+void f(void)
+{
+#pragma scop
+    for (int i = 1; i < 100; i++)
+        a[i] = (c[i] ? b[i] : a[i - 1]) + 1;
+#pragma endscop
+}
+void g(void)
+{
+#pragma scop
+    for (int i = 1; i < 100; i++) {
+        if (c[i])
+            a[i] = b[i];
+        else
+            a[i] = a[i - 1];
+        a[0] += a[i];
+    }
+#pragma endscop
+}
+void h(void)
+{
+#pragma scop
+    for (int i = 1; i < 100; i++)
+        a[i] = a[i - 1] + b[i] * (c[i] ? b[i - 1] : 2.0);
+#pragma endscop
+}
+"""
+
+
+def cuda(text: str, directory: Path) -> str:
+    file = directory / "loops.c"
+    file.write_text(text)
+    return compiler.compile_chosen(str(file), Options(target="cuda", device="h100", level=1)).files[
+        "_cuda.cu"
+    ]
+
+
+def parameters(text: str, kernel: str) -> str:
+    found = re.search(rf"\n{kernel}\((.*?)\)\n\{{", text, re.DOTALL)
+    assert found, kernel
+    return " ".join(found[1].split())
+
+
+def test_what_is_read_beside_stores_is_not_restrict(tmp_path: Path) -> None:
+    text = cuda(MERGED, tmp_path)
+    assert "const double *b" in parameters(text, "f_0_k0")
+    assert "const double *b" in parameters(text, "g_0_k0")
+    assert "const double *__restrict__ b" in parameters(text, "h_0_k0"), "the other side loads nothing"
+
+
+def test_nvcc_loads_what_the_kernel_has_stored(tmp_path: Path) -> None:
+    source, output = tmp_path / "loops.cu", tmp_path / "loops.ptx"
+    source.write_text(cuda(MERGED, tmp_path))
+    programs.call((*programs.nvcc(), "-O3", "-arch=sm_90", "-ptx", source, "-o", output))
+    ptx = output.read_text()
+    chosen = re.findall(r"selp\.b64\s+(%rd\d+)", ptx)
+    assert chosen, "nvcc does not load from one of two addresses: these are no programs for this test"
+    assert not [r for r in chosen if re.search(rf"ld\.global\.nc\.\S+\s+\S+, \[{r}\]", ptx)]
+
+
+@pytest.mark.parametrize(
+    ("subscript", "text"),
+    [
+        (Binary("+", Binary("*", Int(-2), X), Int(64)), "64 - 2 * i"),
+        (Binary("*", Int(-3), X), "-(3 * i)"),
+        (Binary("+", Binary("*", N, J), Binary("*", Int(-2), X)), "n * j - 2 * i"),
+        (Binary("-", N, Binary("*", Int(-2), X)), "n + 2 * i"),
+        (Binary("+", Unary("-", X), Int(64)), "-i + 64"),
+        (Binary("-", Binary("*", Int(2), X), Int(64)), "2 * i - 64"),
+    ],
+)
+def test_subscripts_have_no_negative_factors(subscript: Expr, text: str) -> None:
+    assert print_expr(without_negative_factors(subscript)) == text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (
+            (Unary("-", J), Unary("-", X), Binary("+", Binary("-", X, N), Int(1))),
+            "-min(j, min(i, n - i - 1))",
+        ),
+        ((N, J, Unary("-", X)), "max(-i, max(n, j))"),
+        ((N, Call("max", (Unary("-", X), J), "int")), "max(-i, max(n, j))"),
+        ((Unary("-", X), N), "max(-i, n)"),
+        ((X, J, N), "max(i, max(j, n))"),
+        ((Unary("-", X), Int(0), Binary("*", Int(-2), J)), "-min(i, min(0, 2 * j))"),
+    ],
+)
+def test_no_sign_is_within_an_extreme_of_three(arguments: tuple[Expr, ...], text: str) -> None:
+    assert print_expr(Call("max", arguments, "int"), Names(CUDA)) == text
+    assert print_expr(Call("max", arguments, "int"), HOST_NAMES).startswith("polygpu_max(")
