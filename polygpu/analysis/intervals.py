@@ -56,6 +56,15 @@ def interval(
     return max(low, min(found[0], high)), min(high, max(found[1], low))
 
 
+def whole(expr: Expr, names: Mapping[str, Interval]) -> Interval | None:
+    """As `interval`, of whole numbers: no part counts as what fits."""
+    found = _value(expr, tuple([whole(part, names) for part in children(expr)]), names)
+    if found is None:
+        return None
+    ctype = type_of(expr)
+    return None if ctype.startswith("unsigned") and not _inside(found, limits(ctype)) else found
+
+
 def _inside(found: Interval, limit: Interval) -> bool:
     return limit[0] <= found[0] and found[1] <= limit[1]
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import islpy as isl
 
-from polygpu.analysis.intervals import Interval, interval
+from polygpu.analysis.intervals import Interval, interval, whole
 from polygpu.analysis.polyhedra import AffineBuilder, parameter_space
 from polygpu.model.expr import Binary, Call, Expr, Int, Name, limits, type_of
 from polygpu.model.linear import Linear, linear
@@ -213,10 +213,7 @@ def _most_of(names: Mapping[str, Interval], atom: Expr, c: int) -> int | None:
     """What `c` times an atom is at most."""
     ends = names.get(atom.name) if isinstance(atom, Name) and atom.type == "int" else None
     if ends is None or not _INT[0] <= ends[0] <= ends[1] <= _INT[1]:
-        beyond: Beyond = []
-        ends = interval(atom, names, beyond)
-        if beyond and beyond[-1][0] is atom:  # it may be what is asked about: that it fits is not known
-            ends = beyond[-1][1]
+        ends = whole(atom, names)  # that what it consists of fits may be what is asked about
     return None if ends is None else c * ends[1 if c > 0 else 0]
 
 

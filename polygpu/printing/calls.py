@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from polygpu.analysis.intervals import Interval, interval
 from polygpu.frontend import Kept
 from polygpu.lower.realise import CompiledRegion
 from polygpu.lower.scan import test_of
 from polygpu.model.device import Device
 from polygpu.model.expr import Binary, Cast, Expr, Name
 from polygpu.model.kernel import Region, Unit
-from polygpu.model.rewrite import substitute, walk
+from polygpu.model.rewrite import scalars_in, substitute, walk
 from polygpu.model.scop import LARGEST_SIZE, Scop
 from polygpu.printing.dialects import find
 from polygpu.printing.emit import emit_device
@@ -72,7 +73,7 @@ def overlaps(r: CompiledRegion) -> tuple[str, ...]:
 def call_of(r: CompiledRegion) -> HostCall:
     """The call of the region's device function, as it stands in the host file."""
     tests = ((test_of(c.holds, r.polyhedra.context), c) for c in r.conditions)
-    texts = [(_host_test(test, r, c.wide), c.reason) for test, c in tests if test is not None]
+    texts = [(_host_test(test, r, c.wide or _grows(test)), c.reason) for test, c in tests if test is not None]
     assumed = [
         (f"{s.source} == {value}", f"'{s.source}' is not {value}") for s, value in r.prepared.assumed.items()
     ]
@@ -83,6 +84,13 @@ def call_of(r: CompiledRegion) -> HostCall:
 def _adds(test: Expr) -> bool:
     """Whether there are sums in it, which may be more than int holds."""
     return any(isinstance(e, Binary) and e.op in "+-" for e in walk(test))
+
+
+def _grows(test: Expr) -> bool:
+    """Whether it computes of sizes what int may not hold; the source need not compute that anywhere."""
+    beyond: list[tuple[Expr, Interval]] = []
+    interval(test, dict.fromkeys(scalars_in(test), (-LARGEST_SIZE, LARGEST_SIZE)), beyond)
+    return bool(beyond)
 
 
 def _host_test(test: Expr, r: CompiledRegion, wide: bool) -> str:

@@ -119,6 +119,17 @@ def test_what_a_choice_leaves_decides_the_next_one() -> None:
     assert known.where(Binary("<=", Name("n"), Int(100))).names["k"] == (10, wide[1])
 
 
+def test_tests_are_of_whole_numbers() -> None:
+    """All n below -1 have n >= 3 * floord(6 * n - 5, 12) + 2, also those of which int does not hold 6 * n."""
+    wide = (-(2**31), 2**31 - 1)
+    sixfold = Binary("-", Binary("*", Int(6), Name("n")), Int(5))
+    most = Binary("+", Binary("*", Int(3), Call("floord", (sixfold, Int(12)), "int")), Int(2))
+    known = Known({"n": wide}, exact=False).where(Binary(">=", Name("n"), most))
+    assert known.names["n"] == wide
+    few = known.where(Binary("<=", Int(-1000), Name("n"))).where(Binary("<=", Name("n"), Int(1000)))
+    assert few.where(Binary(">=", Name("n"), most)).names["n"] == (-1000, 1000)
+
+
 @pytest.mark.parametrize("exact", [True, False])
 def test_a_product_does_not_fit_because_it_would_as_a_part_of_itself(exact: bool) -> None:
     """8 * ((int)q + 1), which is no sum of names."""

@@ -145,6 +145,38 @@ def test_a_size_that_kernels_do_not_count_to_ends_the_program(tmp_path: Path) ->
     assert "n is 2147483647, beyond 2147418112, up to which kernels count" in done.stderr
 
 
+FLAT = """\
+#include <stdio.h>
+#include <stdlib.h>
+
+static void flat(int n, int w, float *restrict x)
+{
+#pragma scop
+    for (int i = n - 1; i >= 0; i -= 2)
+        if (i % 3 != 1)
+            x[i * w + 2 * i + 1] = 7;
+#pragma endscop
+}
+
+int main(int argc, char **argv)
+{
+    float x[99] = {0};
+    flat(atoi(argv[1]), 9, x);
+    printf("%g\\n", x[23]);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(("n", "found"), [("3", "7"), ("-2000000000", "0")])
+def test_the_host_tests_what_int_does_not_hold(n: str, found: str, tmp_path: Path) -> None:
+    """6 * n - w, which the source computes of no n below 1."""
+    compiled(tmp_path, FLAT)
+    flags = "-fsanitize=undefined", "-fno-sanitize-recover"
+    program = built(tmp_path, "program_host.c", "program_emulator.c", flags=flags)
+    assert subprocess.run((program, n), capture_output=True, text=True, check=True).stdout == f"{found}\n"
+
+
 def test_children_together_take_no_longer_than_there_is_patience() -> None:
     with patience(0), pytest.raises(TimeoutError):
         in_child(lambda: "late", 20)

@@ -166,6 +166,9 @@ def _call_them(region: Region, names: dict[str, str]) -> None:
         region.conversions[:] = [
             replace(c, domain=tuple(map(put, c.domain)), value=put(c.value)) for c in region.conversions
         ]
+        region.untaken[:] = [
+            (left, replace(a, domain=tuple(map(put, a.domain)))) for left, a in region.untaken
+        ]
         inlined = {put(call): put(value) for call, value in region.inlined.items()}
         region.inlined.update((call, value) for call, value in inlined.items() if isinstance(call, Call))
 
@@ -180,6 +183,8 @@ def _tests(region: Region) -> Iterator[Expr]:
         yield from statement.domain
     for conversion in region.conversions:
         yield from (conversion.value, *conversion.domain)
+    for _, assumption in region.untaken:
+        yield from assumption.domain
 
 
 def _rename(region: Region, variable: Variable, name: str) -> None:
