@@ -10,12 +10,13 @@ import islpy as isl
 
 from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.elements import declared
-from polygpu.analysis.polyhedra import AffineBuilder, PolyAccess, Polyhedra, array_tuple
+from polygpu.analysis.polyhedra import AffineBuilder, PolyAccess, Polyhedra, PolyStatement, array_tuple
 from polygpu.lower.scan import test_of, value_of
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference, Select
 from polygpu.model.kernel import ArrayArgument, Buffer, Rows, Span
 from polygpu.model.linear import add, linear, maximum, simplify
-from polygpu.model.scop import Array
+from polygpu.model.rewrite import numbered, reads_of, references
+from polygpu.model.scop import Array, Store
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.gist import gist
@@ -161,8 +162,9 @@ _ENDS: Recent[Ends] = Recent(256)  # arrays, of which a region is asked before i
 
 def _ends(p: Polyhedra, array: Array, touched: list[isl.Set]) -> Ends:
     """The first element of each dimension, the extents from there, and what `_last` has."""
-    mine = (a.relation for s in p.statements for a in s.accesses if a.reference.array == array.name)
-    key = array, Same(p.context), tuple(map(Same, mine))
+    mine = [s for s in p.statements if any(a.reference.array == array.name for a in s.accesses)]
+    found = (a.relation for s in mine for a in s.accesses if a.write or a.reference.array == array.name)
+    key = array, Same(p.context), tuple(map(Same, found))
     return _ENDS.get(key, lambda: _found_ends(p, array, touched))
 
 
@@ -200,12 +202,23 @@ def _touched(p: Polyhedra, array: Array) -> list[isl.Set]:
             if not s.whole and id(a.relation) in seen:
                 continue
             seen.add(id(a.relation))
-            relation = a.relation.reset_tuple_id(D.in_).reset_tuple_id(D.out)
+            relation = _happening(s, a).reset_tuple_id(D.in_).reset_tuple_id(D.out)
             if not a.affine and not _has_ends(relation.range(), array):
                 raise Diagnosed(_unknown_extent(p, array, a))
             key = s.whole or s.name, a.reference, relation.dim(D.in_)
             found[key] = coalesced(found[key].union(relation)) if key in found else relation
     return [relation.range() for relation in found.values()]
+
+
+def _happening(s: PolyStatement, a: PolyAccess) -> isl.Map:
+    """Elements by instance; what conditional stores alone read, where what they write has elements."""
+    numbers = {n: x for n, x in numbered(s.body) if any(a.reference in references(e) for e in reads_of(x))}
+    stores = [x.target for n, x in numbers.items() if isinstance(x, Store) and len(n) > 1]
+    if a.write or not stores or len(stores) < len(numbers):
+        return a.relation
+    there = [x.relation.domain() for x in s.accesses if x.write and x.reference in stores]
+    where = reduce(isl.Set.union, there, isl.Set.empty(s.domain.get_space()))
+    return a.relation if a.relation.domain().is_subset(where) else a.relation.intersect_domain(where)
 
 
 def _has_ends(elements: isl.Set, array: Array) -> bool:
