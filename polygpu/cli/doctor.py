@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 
 import click
@@ -19,12 +21,15 @@ PACKAGES = ("islpy", "sympy", "pycparser", "pcpp", "jinja2", "click", "rich")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`missing` says what cannot be done without it and how to install it; "" where it is there."""
+    """`missing` says what cannot be done without it and how to install it; "" where it is there. `flaw` is
+    what is wrong with one that is.
+    """
 
     name: str
     state: str
     missing: str = ""
     required: bool = False
+    flaw: str = ""
 
 
 @click.command("doctor")
@@ -35,10 +40,10 @@ def command(cc: str | None) -> int:
     """Check what is installed; status 1 when something that `compile` needs is missing."""
     findings = tuple(_findings(cc))
     for finding in findings:
-        mark = "ok     " if not finding.missing else "MISSING"
+        mark = "MISSING" if finding.missing else "FLAWED " if finding.flaw else "ok     "
         click.echo(f"{mark}  {finding.name:18} {finding.state}".rstrip())
-        if finding.missing:
-            click.echo(f"         {finding.missing}")
+        if explanation := finding.missing or finding.flaw:
+            click.echo(f"         {explanation}")
     return int(any(finding.required and finding.missing for finding in findings))
 
 
@@ -96,7 +101,19 @@ def _opencl(cc: str | None) -> Finding:
 
 
 def _nvcc() -> Finding:
-    return _found("nvcc", toolchain.find_nvcc, "`run --target cuda` cannot build")
+    found = _found("nvcc", toolchain.find_nvcc, "`run --target cuda` cannot build")
+    return replace(found, flaw=flaw_of_nvcc(found.state))
+
+
+def flaw_of_nvcc(state: str) -> str:
+    """What a release is known to translate wrongly that generated code cannot keep clear of everywhere."""
+    release = re.search(r"release (\d+)\.(\d+)", state)
+    if release is None or not (12, 6) <= (int(release[1]), int(release[2])) < (13, 4):
+        return ""
+    return (
+        "it loses signs in the least and the largest of three integers for compute capability 9.0 (H100); "
+        "nvcc 13.4 does not: pip install 'polygpu[cuda]'"
+    )
 
 
 def _gpu() -> Finding:

@@ -5,7 +5,7 @@
   `restrict` they do not, and its other loads are what they were.
 - nvcc 13.0 to 13.5: `a[-2 * i + 64]` is held to be none of the elements that constants name, one of which is
   kept in a register while `a[-2 * i + 64]` is stored. `a[64 - 2 * i]` and `a[-(2 * i)]` are not.
-- nvcc 13.0 to 13.3, compute capability 9.0: `max(max(-k, k + a), b)` is `max(max(k, k + a), b)`.
+- nvcc 12.6 to 13.3, compute capability 9.0: `max(max(-k, k + a), b)` is `max(max(k, k + a), b)`.
 """
 
 from __future__ import annotations

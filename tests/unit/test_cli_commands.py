@@ -13,6 +13,7 @@ import pytest
 import polygpu
 from polygpu import cli, devices
 from polygpu.cli import console
+from polygpu.cli.doctor import flaw_of_nvcc
 from polygpu.report import predicted as prediction
 from polygpu.report.explain import explain
 
@@ -252,3 +253,10 @@ def test_predictions_that_take_long_show_progress(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert cli.invoke(["inspect", source]) == 0
     assert "predicting what the kernels of" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("release", "flawed"), [("12.4", False), ("12.6", True), ("13.3", True), ("13.4", False), ("14.0", False)]
+)
+def test_doctor_knows_what_nvcc_mistranslates(release: str, flawed: bool) -> None:
+    assert bool(flaw_of_nvcc(f"nvcc: Cuda compilation tools, release {release}, V{release}.88")) == flawed
