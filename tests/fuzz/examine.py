@@ -104,6 +104,7 @@ class Batch:
         """Raises ProgramError if the original cannot be built."""
         self.programs, self.directory = list(programs), directory
         self.outcome = Outcome()
+        self.others: tuple[str, ...] = ()  # targets beside a setup's
         (directory / "original.c").write_text(source(self.programs))
         gcc(directory, "original", SANITIZED, ["original.c"])
         self.expected = {k: Run(0, "", "") for k in range(len(self.programs))}
@@ -130,6 +131,7 @@ class Batch:
 
     def examine(self, setup: Setup, *others: str) -> None:
         """Adds what goes wrong with `setup`, for its target and `others`, to the outcome."""
+        self.others = others
         file = self.directory / "fuzz.c"
         file.write_text(source(self.programs, setup.pragmas))
         answer, certificates = compiled(file, setup, others)
@@ -226,7 +228,7 @@ class Batch:
         directory = self.directory / f"part{'_'.join(map(str, part))}"
         directory.mkdir(exist_ok=True)
         batch = Batch([self.programs[k] for k in part], directory)
-        batch.examine(for_part(setup, part))
+        batch.examine(for_part(setup, part), *(() if kind == "build" else self.others))
         found = batch.outcome
         self.outcome.failures += [
             replace(f, number=part[f.number], setup=replace(setup, target=f.setup.target))
