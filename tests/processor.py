@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ def processor_seconds() -> float:
 @contextmanager
 def at_most(seconds: float, what: str) -> Iterator[None]:
     """What is inside fails where it takes longer."""
+    multiprocessing.active_children()  # waits for those that have ended before
     start = processor_seconds()
     yield
     took = processor_seconds() - start
