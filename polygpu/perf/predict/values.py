@@ -103,12 +103,17 @@ def remembered(recent: Recent[tuple[T, int]], key: Hashable, make: Callable[[], 
 
 def fitting(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of arrays of these shapes together, which is looked at. Raises TooLargeError."""
+    shape = in_memory(*shapes)
+    spend(prod(shape))
+    return shape
+
+
+def in_memory(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of arrays of these shapes together. Raises TooLargeError."""
     none: tuple[int, ...] = ()
     shape = reduce(together, shapes, none)
-    size = prod(shape)
-    if size > LARGEST:
+    if prod(shape) > LARGEST:
         raise TooLargeError
-    spend(size)
     return shape
 
 

@@ -47,6 +47,7 @@ from polygpu.perf.predict.values import (
     binary,
     constant,
     evaluate,
+    in_memory,
     packed,
     plus,
     scaled,
@@ -212,6 +213,7 @@ class Walk:
         """Counts points with some lane of `masks` in all `tests`, but not all of those in `before`."""
         found = joint([*masks, *tests, Compared(before)], context.axes)
         *arrays, then = found.arrays
+        in_memory((*found.shape, 1), *(a.shape for a in found.arrays))
         lanes = active(arrays[: len(masks)])
         now, then = reduce(np.bitwise_and, arrays[len(masks) :], lanes), then & lanes
         self.counts.add(stage, "divergent", found.sums((now != 0) & (now != then)))
