@@ -14,6 +14,7 @@ from polygpu.model.expr import Binary, Call, Expr, Int, Name, Unary
 from polygpu.printing.dialects import CUDA
 from polygpu.printing.nvcc import without_negative_factors
 from polygpu.printing.printer import HOST_NAMES, Names, print_expr
+from tests.support_kernels import require_nvcc
 
 X, J, N = (Name(name, "int") for name in "ijn")
 AFTER = Binary("+", Binary("-", X, N), Int(1))
@@ -49,6 +50,19 @@ void h(void)
 }
 """
 
+FACTORS = """
+static double a[100];
+void f(int n)
+{
+#pragma scop
+    for (int i = 0; i < n; i++) {
+        a[-2 * i + 64] = a[6] + 3;
+        a[6] = a[6] * 0.5;
+    }
+#pragma endscop
+}
+"""
+
 
 def cuda(text: str, directory: Path) -> str:
     file = directory / "loops.c"
@@ -71,7 +85,13 @@ def test_what_is_read_beside_stores_is_not_restrict(tmp_path: Path) -> None:
     assert "const double *__restrict__ b" in parameters(text, "h_0_k0"), "the other side loads nothing"
 
 
+def test_kernels_have_no_negative_factors(tmp_path: Path) -> None:
+    text = cuda(FACTORS, tmp_path)
+    assert "a[64 - 2 * i] = a[6] + 3" in text
+
+
 def test_nvcc_loads_what_the_kernel_has_stored(tmp_path: Path) -> None:
+    require_nvcc()
     source, output = tmp_path / "loops.cu", tmp_path / "loops.ptx"
     source.write_text(cuda(MERGED, tmp_path))
     programs.call((*programs.nvcc(), "-O3", "-arch=sm_90", "-ptx", source, "-o", output))
