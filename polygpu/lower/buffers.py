@@ -323,7 +323,7 @@ def _last(p: Polyhedra, array: Array, touched: list[isl.Set], origin: list[Expr]
     """
     if len(array.extents) < 2 or not _is_open(p, array) or any(o != Int(0) for o in origin[1:]):
         return ()
-    together = coalesced(reduce(isl.Set.union, touched))
+    together = coalesced(_there(p, array, reduce(isl.Set.union, touched)))
     if together.is_empty():
         return ()
     sides: list[isl.PwAff] = []
@@ -342,6 +342,16 @@ def _is_open(p: Polyhedra, array: Array) -> bool:
     """Whether what is accessed says how many rows there are."""
     first = array.extents[0]
     return first is None or (isinstance(first, Name) and first.name in p.scop.measured)
+
+
+def _there(p: Polyhedra, array: Array, touched: isl.Set) -> isl.Set:
+    """Those in rows that are counted as touched when the region runs: data may rule out further ones."""
+    first = array.extents[0]
+    if not isinstance(first, Name):
+        return touched
+    builder = AffineBuilder(touched.get_space())
+    row = isl.PwAff.from_aff(isl.Aff.var_on_domain(builder.local, D.set, 0))
+    return touched.intersect(row.lt_set(builder.value(first)))
 
 
 def _rows(p: Polyhedra, array: Array, touched: list[isl.Set]) -> Rows:

@@ -98,14 +98,16 @@ def _buffer(session: Session, scope: Scope, b: Buffer) -> None:
             _fail(session, "", f"more of '{b.name}' is copied than there is", beyond.params())
     left = coalesced(copy.left_out(source))
     slots = [slot for slot in session.source.slots if slot.reference.array == b.name]
-    for slot in slots:
-        _copied(session, slot, left, _touched(session, slot, source))
+    elements = [_touched(session, slot, source) for slot in slots]
+    for slot, mine in zip(slots, elements, strict=True):
+        _copied(session, slot, left, mine)
     if b.rows:
         _packed(session, scope, b, source)
     elif array.extents and array.extents[0] is None:
-        elements = (_touched(session, slot, source) for slot in slots)
         touched = reduce(isl.Set.union, elements, isl.Set.empty(source.get_space()))
         _not_too_much(session, b, copy, coalesced(touched))
+    if copy.last is not None:
+        _there(session, b, copy, elements)
 
 
 def _touched(session: Session, slot: Slot, source: isl.Set) -> isl.Set:
@@ -184,6 +186,18 @@ class _Copy:
         rows, first = (_rows_of(s) for s in (box.upper_bound_val(D.set, 0, isl.Val(-1)), touched))
         behind = first.apply(isl.Map.lex_le(first.get_space()))
         return bool(last.is_subset(_before(touched)) and rows.is_subset(behind))
+
+
+def _there(session: Session, b: Buffer, copy: _Copy, touched: list[isl.Set]) -> None:
+    """The device has the last element that is copied, where any is touched that it has."""
+    assert copy.last is not None
+    beyond = copy.last.subtract(copy.box).params()
+    if beyond.is_empty():
+        return
+    used = (elements.intersect(copy.box).params() for elements in touched)
+    beyond = beyond.intersect(reduce(isl.Set.union, used, beyond.subtract(beyond)))
+    if not beyond.is_empty():
+        _fail(session, "", f"more of '{b.name}' is copied than the device has memory for", beyond)
 
 
 def _before(elements: isl.Set) -> isl.Set:

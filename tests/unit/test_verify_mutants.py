@@ -19,6 +19,7 @@ from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.compilation import Options
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.kernel import Region
+from polygpu.model.linear import add
 from polygpu.schedule import prepare
 from polygpu.support.isl_idioms import empty_union_map
 from polygpu.verify.certificate import certify
@@ -261,3 +262,29 @@ def test_a_bound_in_one_test_with_the_source_s_own(tmp_path: Path) -> None:
     assert mutants
     # 1 copies a column of `a` to the one that pads the tile
     assert survivors(r, mutants, {BOUNDS, INSTANCES, VALUES}) == [1]
+
+
+GATHERED = """
+void f(int n, double out[restrict n], double a[][n + 8], const int at[])
+{
+    #pragma scop
+    for (int i = 0; i < n; i++)
+        out[i] = a[at[i] & 7][i] > 3 ? a[4 * i][3] : 1;
+    #pragma endscop
+}
+"""
+
+
+def test_a_copy_beyond_the_memory_of_the_device(tmp_path: Path) -> None:
+    """How many rows there are is counted when the region runs; copies end in the last one of them."""
+    source = tmp_path / "gathered.c"
+    source.write_text(GATHERED)
+    (r,) = pipeline.compile_file(str(source), Options()).regions
+    assert certified(r, r.region).holds
+    (a,) = (b for b in r.region.buffers if b.name == "a")
+    for rows, columns in ((1, 0), (0, 8), (4, 0)):
+        row, column = a.last
+        further = replace(a, last=(add(row, rows), add(column, columns)))
+        buffers = tuple(further if b is a else b for b in r.region.buffers)
+        failures = certified(r, replace(r.region, buffers=buffers)).failures
+        assert any("than the device has memory for" in f.message for f in failures), (rows, columns)
