@@ -16,10 +16,12 @@ from polygpu.model.linear import Linear, linear
 from polygpu.model.rewrite import REMEMBERED, scalars_in
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import bounded
+from polygpu.support.recent import Recent
 
 _COMBINED = 2  # facts
 _INT = limits("int")
 _STEPS = 50_000  # of isl, for one expression: there may be a hundred
+_HOLD: Recent[isl.Set] = Recent(256)  # what tests say of names: kernels that are tried have the same
 Options: TypeAlias = tuple[tuple[Linear, ...], ...]
 Beyond = list[tuple[Expr, Interval]]
 
@@ -168,13 +170,15 @@ class Known:
         while found := [t for t in left if names & scalars_in(t)]:
             left = [t for t in left if t not in found]
             names, related = names | scalars_in(*found), related + found
-        for name in names & set(self.names):
+        for name in sorted(names & set(self.names)):
             low, high = map(Int, self.names[name])
             related.append(Binary("&&", Binary("<=", low, Name(name)), Binary("<=", Name(name), high)))
-        conditions = sorted(
-            map(builder.condition, related), key=isl.Set.n_basic_set
-        )  # those of many pieces last
-        return reduce(isl.Set.intersect, conditions, isl.Set.universe(builder.space))
+
+        def holds() -> isl.Set:
+            conditions = sorted(map(builder.condition, related), key=isl.Set.n_basic_set)  # many pieces last
+            return reduce(isl.Set.intersect, conditions, isl.Set.universe(builder.space))
+
+        return _HOLD.get((tuple(self.names), *related), holds)
 
     @cached_property
     def _helping(self) -> dict[tuple[Expr, bool], list[Linear]]:

@@ -23,7 +23,6 @@ _E: Any = isl.ast_expr_type
 
 
 _STEPS = 1_000_000  # of isl, for one expression; in ordinary kernels thousands
-_MANY = 4  # pieces of a test that take isl long, of which kernels that are tried have the same
 
 
 @dataclass(frozen=True)
@@ -87,8 +86,6 @@ def value_of(aff: isl.PwAff, context: isl.Set) -> Expr:
 def test_of(condition: isl.Set, context: isl.Set) -> Expr | None:
     """`condition` on the parameters as an expression; None when `context` implies it."""
     context = plain(context)
-    if condition.n_basic_set() < _MANY:
-        return _test_of(condition, context)
     return _TESTS.get((str(condition), str(context)), lambda: _test_of(condition, context))
 
 

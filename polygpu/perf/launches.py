@@ -9,6 +9,7 @@ from typing import TypeAlias
 from polygpu.model.expr import Binary, Int, Name
 from polygpu.model.kernel import HostFor, HostIf, HostStatement, Launch, Region
 from polygpu.model.rewrite import scalars_in, walk
+from polygpu.perf.functions import Uniform
 from polygpu.perf.lanes import uniform
 from polygpu.support.dataclass import dataclass
 
@@ -84,19 +85,25 @@ def launches(
 
     `step` is called for each iteration of a host loop that is looked at, whether it launches anything or not.
     """
+    return _launches(body, values, most, step, Uniform())
+
+
+def _launches(
+    body: tuple[HostStatement, ...], values: Sizes, most: int | None, step: Step, value: Uniform
+) -> Iterator[tuple[Launch, Sizes, int]]:
     for s in body:
         match s:
             case Launch():
                 yield s, values, 1
             case HostIf(test, inner):
-                if uniform(test, values) != 0:
-                    yield from launches(inner, values, most, step)
+                if value(test, values) != 0:
+                    yield from _launches(inner, values, most, step, value)
             case HostFor(index, lower, upper, stride, inner):
-                first, end = uniform(lower, values), uniform(upper, values)
+                first, end = value(lower, values), value(upper, values)
                 together = period(inner) if most else 1
                 for i, times in _spread(range(first or 0, end or 0, stride), most, together):
                     step()
-                    for launch, at, inside in launches(inner, {**values, index: i}, most, step):
+                    for launch, at, inside in _launches(inner, {**values, index: i}, most, step, value):
                         yield launch, at, times * inside
 
 
@@ -105,14 +112,15 @@ def evaluated(
 ) -> Iterator[tuple[Made, int]]:
     """Launches in order, as what they are at their values, and how many each stands for, as `launches`."""
     known: dict[tuple[int, ...], Made] = {}
+    value = Uniform()
     names: dict[int, list[str]] = {}  # that a launch of `body` is made of, by identity
     for launch, at, times in launches(body, values, most, step):
         if id(launch) not in names:
             names[id(launch)] = [n for n in scalars_in(*launch.grid, *launch.scalars) if n in at]
         key = id(launch), *(at[name] for name in names[id(launch)])
         if key not in known:
-            x, y, z = (max(0, uniform(e, at) or 0) for e in launch.grid)
-            known[key] = Made(launch.kernel, tuple(uniform(e, at) for e in launch.scalars), (x, y, z))
+            x, y, z = (max(0, value(e, at) or 0) for e in launch.grid)
+            known[key] = Made(launch.kernel, tuple(value(e, at) for e in launch.scalars), (x, y, z))
         yield known[key], times
 
 

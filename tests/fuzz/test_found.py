@@ -8,13 +8,16 @@ where they were what was wrong, and of a third of the others; of all by hand.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from polygpu.compilation import Options
 from polygpu.compiler import compile_chosen
+from polygpu.lower.realise import CompiledRegion
 from polygpu.support.isl_idioms import slow
 from tests.fuzz import compilation
 from tests.fuzz.compilation import PROOF, Compiled, Message, Setup, are_well_formed, certificate, compiled
@@ -73,6 +76,24 @@ def cases() -> Iterator[object]:
             yield pytest.param(path, True, id=f"{path.stem}-proved", marks=pytest.mark.slow)
 
 
+def proved_in_time(regions: Sequence[CompiledRegion], seconds: float) -> bool:
+    """Whether certificates of so many seconds take about as long; none may fail."""
+    for region in regions:
+        try:
+            with at_most(LATE * slow() * (1 + seconds), "the certificate"):
+                verdict = certificate(region, seconds).verdict
+        except AssertionError:
+            return False
+        assert verdict not in ("fails", "raises")
+    return True
+
+
+def prove(path: str) -> None:
+    """In a process of its own, which remembers nothing."""
+    text = Path(path).read_text()
+    assert proved_in_time(compile_chosen(path, options_of(text)).regions, proof_of(text)), "the certificate"
+
+
 def check(path: Path, directory: Path, proved: bool) -> None:
     text = path.read_text()
     options = options_of(text)
@@ -80,9 +101,10 @@ def check(path: Path, directory: Path, proved: bool) -> None:
         require_opencl()
     made = compile_chosen(str(path), options)
     are_well_formed(made.regions)
-    for region in made.regions if proved else ():
-        with at_most(LATE * slow() * (1 + proof_of(text)), "the certificate"):
-            assert certificate(region, proof_of(text)).verdict not in ("fails", "raises")
+    if proved and not proved_in_time(made.regions, proof_of(text)):
+        # a machine that stands still for a while counts that as the processor's
+        again = f"from tests.fuzz.test_found import prove; prove({str(path)!r})"
+        subprocess.run([sys.executable, "-c", again], cwd=Path(__file__).parents[2], check=True)
     gcc(directory, "original", ORIGINAL, [str(path)])
     for suffix, content in made.files.items():
         (directory / f"found{suffix}").write_text(content)

@@ -1,4 +1,4 @@
-// flags: -O 1 --target emulator --device gtx285
+// flags: -O 1 --target emulator --device gtx285 --proof 0.3
 // certificate
 // Where A1 has no element nothing is added to it, and less of A0 is read: as much was copied as if it were.
 #include <stdio.h>
