@@ -12,7 +12,8 @@ Method. A symbolic walk of the host program and the kernels (`walk`) gives for e
 its executions: host loops, block, thread, loops, with the array element as a quasi-affine function of these.
   barriers     each barrier's executions are all threads of the block, or none.
   bounds       no execution of an access lies outside of its array; host, device memory and kernels lay arrays
-               out alike, and all that the source may touch is copied (`layouts`).
+               out alike, and all that the source may touch is copied, nothing of it behind the device's
+               memory (`layouts`).
   ranges       no integer computed of sizes and indices overflows its type: all else takes them for unbounded.
   values       a value read from shared or private memory is followed, by dataflow analysis and through
                any number of copies, none of which converts it, to the load or the instance that made it. A

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import prod
 from random import Random
@@ -72,27 +72,29 @@ def tried_at(p: Program, values: Mapping[str, int]) -> Program:
     n, m = p.sizes[-1]
     size = (values.get("n", n), values.get("m", m))
     more = in_memory(replace(p, sizes=tuple(dict.fromkeys((*p.sizes, size)))))
-    return within_bounds(more) if has_unsigned(p) else more
+    return within_bounds(more) if has_unsigned(p) or _counts_narrow(p) else more
 
 
 def has_unsigned(p: Program) -> bool:
     """Whether a parameter or an iterator is unsigned."""
-    return "unsigned" in p.parameter or any(map(_counts_unsigned, p.regions))
+    return any("unsigned" in ctype for ctype in (p.parameter, *_counted_by(p)))
 
 
-def _counts_unsigned(nodes: tuple[Node, ...]) -> bool:
-    """Whether a loop's iterator is unsigned."""
-    for node in nodes:
-        match node:
+def _counts_narrow(p: Program) -> bool:
+    """Whether an iterator is of a type that may be too small for a size."""
+    return any("char" in ctype or "short" in ctype for ctype in _counted_by(p))
+
+
+def _counted_by(p: Program) -> Iterator[str]:
+    """The types of iterators."""
+    todo = [node for region in p.regions for node in region]
+    while todo:
+        match todo.pop():
             case Loop(type=ctype, body=body):
-                found = "unsigned" in ctype or _counts_unsigned(body)
+                yield ctype
+                todo += body
             case If(_, then, otherwise):
-                found = _counts_unsigned((*then, *otherwise))
-            case _:
-                found = False
-        if found:
-            return True
-    return False
+                todo += (*then, *otherwise)
 
 
 def nesting(nodes: tuple[Node, ...]) -> int:

@@ -407,6 +407,16 @@ def test_sizes_that_are_tried_too_keep_wrapped_subscripts_inside() -> None:
     assert tried_at(made, {"n": 40}) == made
 
 
+@pytest.mark.parametrize(("ctype", "kept"), [("char", False), ("unsigned char", True), ("int", True)])
+def test_sizes_that_are_tried_too_fit_narrow_iterators(ctype: str, kept: bool) -> None:
+    """for (char j = 1; j < n; j += 2) has no end where n is 128."""
+    n, j = (Affine(((name, 1),)) for name in ("n", "j"))
+    loop = Loop("j", (Affine((), 1),), (n,), 2, (Assign(Read("A0", (j,)), "{} = {};", j),), type=ctype)
+    made = Program((Array("A0", "int", 1),), (), ((loop,),), ((0, 0), (1, 1)))
+    assert within_bounds(made) == made
+    assert (tried_at(made, {"n": 128}).sizes == (*made.sizes, (128, 1))) == kept
+
+
 def test_loops_that_would_wrap_count_in_signed_types(tmp_path: Path) -> None:
     """for (char j = i + 1; j < i + 2; j++), within a branch too, has no end at i = 127."""
     i = Affine((("i", 1),))
