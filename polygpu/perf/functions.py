@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import accumulate
 from typing import TypeAlias
 
 from polygpu.model.expr import Expr, Int
 from polygpu.perf.lanes import BINARY, Arithmetic, uniform
 
 _OFTEN = 8  # values of an expression that are found without a function, which takes longer to make than one
-_LONG = 2000  # characters: Python's parser takes so many parentheses in each other only
+_DEEP = 90  # parentheses in each other: Python's parser takes no more than 200
 
 _Function: TypeAlias = Callable[[Mapping[str, int]], int]
 
@@ -67,9 +68,9 @@ _TEXTS = Arithmetic("({})".format, _unary, _binary, _select)
 
 
 def _function(expr: Expr) -> _Function | None:
-    """None where its value depends on more than names, or it is too long."""
+    """None where its value depends on more than names, or it is too deep."""
     text = _TEXTS.evaluate(expr, _Names())
-    if text is None or len(text) > _LONG:
+    if text is None or max(accumulate((c == "(") - (c == ")") for c in text)) > _DEEP:
         return None
     helpers = {_HELPERS[op]: function for op, function in BINARY.items()}
     found: _Function = eval(f"lambda v: {text}", helpers)

@@ -1,4 +1,4 @@
-// flags: -O 2 --target emulator --device h100 --proof 0.3
+// flags: -O 2 --target emulator --device h100
 // check
 // A grid had a block more than its tile of steps has points, which copied what the other block stores.
 

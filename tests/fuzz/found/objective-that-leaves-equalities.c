@@ -1,4 +1,4 @@
-// flags: -O 2 --target emulator --device h100 --proof 0.3
+// flags: -O 2 --target emulator --device h100
 // check
 // One step of isl took hours to find the least second objective of a schedule's row where the first, fixed,
 // left equalities that nobody had said.
