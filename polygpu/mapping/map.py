@@ -134,7 +134,7 @@ def map_nest(
     if policy:
         made = _tiled(grid, fragment_tiling(policy, grid), device, asked)
         return _made(made, Fragments(policy), device, asked, "tensor")
-    chosen = tiling(grid, device)
+    chosen = tiling(grid, device, typical)
     made = _tiled(grid, chosen, device, asked)
     narrow = narrower(grid, chosen, device, typical) if is_swept(made) and not asked.care else None
     if narrow is not None and not any(map(asked.find, ("tile", "threads", "attend"))):
