@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from polygpu.analysis.polyhedra import PolyStatement
+from polygpu.mapping.products import Tiling
 from polygpu.mapping.program import (
     Block,
     Box,
@@ -26,7 +27,6 @@ from polygpu.mapping.program import (
     walk,
     with_children,
 )
-from polygpu.mapping.rules import Tiling
 from polygpu.mapping.transformations import Refusal
 from polygpu.mapping.wanted import Wanted
 from polygpu.model.device import Device

@@ -16,6 +16,7 @@ from polygpu.mapping.body import arranged
 from polygpu.mapping.fixed import Fixed, single_member
 from polygpu.mapping.fragments import Fragments, fragment_tiling, tensor_policy
 from polygpu.mapping.place import hold, names_of_box, stage
+from polygpu.mapping.products import Tiling
 from polygpu.mapping.program import (
     Axis,
     Block,
@@ -33,7 +34,6 @@ from polygpu.mapping.program import (
     with_children,
 )
 from polygpu.mapping.rules import (
-    Tiling,
     buffering,
     classify,
     fewer_threads,

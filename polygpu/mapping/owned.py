@@ -48,6 +48,14 @@ def _patterns(m: Grid) -> list[Pattern]:
     return found
 
 
+def image(m: Grid, statement: str, rows: list[isl.PwAff]) -> isl.Set:
+    """The values of affine rows at all instances of the statement."""
+    relation = isl.Map.from_pw_aff(rows[0])
+    for row in rows[1:]:
+        relation = relation.flat_range_product(isl.Map.from_pw_aff(row))
+    return m.domain(statement).apply(relation)
+
+
 def written_arrays(m: Grid) -> set[str]:
     return {array_tuple(a.reference) for s in m.statements for a in m.p.statement(s).accesses if a.write}
 

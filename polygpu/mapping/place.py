@@ -18,9 +18,9 @@ from polygpu.mapping.apart import meets_stores
 from polygpu.mapping.fixed import Fixed
 from polygpu.mapping.footprint import Side, box
 from polygpu.mapping.owned import nest_patterns, promote, untouched, written_arrays
+from polygpu.mapping.products import band
 from polygpu.mapping.program import Axis, Box, Grid, ReferenceKey, Tiles, reference_key, statements
 from polygpu.mapping.results import Result, results
-from polygpu.mapping.rules import band
 from polygpu.mapping.transformations import Hold, Stage, Staging, bytes_of, room
 from polygpu.mapping.wanted import Wanted, source_arrays
 from polygpu.model.decisions import Decision, Value

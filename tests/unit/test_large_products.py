@@ -1,4 +1,4 @@
-"""What rules choose for products of matrices of known sizes, by how their tiles come to shared memory."""
+"""What rules choose for products of matrices: by how tiles come to shared memory, and how many there are."""
 
 from __future__ import annotations
 
@@ -14,14 +14,26 @@ STRAIGHT, FIRST, BOTH = "A[k][i] * B[k][j]", "A[i][k] * B[k][j]", "A[i][k] * B[j
 ROWS, SNAKE, COLUMNS = ("prefetch", "rows"), ("double", "snake"), ("ring", "columns")
 
 
-def grid(term: str, n: int, ctype: str, directory: Path, *decisions: str) -> Grid:
+def grid(
+    term: str,
+    n: int | str,
+    ctype: str,
+    directory: Path,
+    *decisions: str,
+    wide: int | str = 0,
+    typical: tuple[str, ...] = (),
+) -> Grid:
     path = directory / "f.c"
     arrays = ", ".join(f"{ctype} {name}[restrict {n}][{n}]" for name in "ABC")
-    loops = "".join(f"for (int {x} = 0; {x} < {n}; {x}++) " for x in "ijk")
+    ends = {"i": n, "j": wide or n, "k": n}
+    loops = "".join(f"for (int {x} = 0; {x} < {end}; {x}++) " for x, end in ends.items())
     path.write_text(
-        f"void f({ctype} s, {arrays})\n{{\n#pragma scop\n{loops}C[i][j] += {term};\n#pragma endscop\n}}"
+        f"void f(int n, {ctype} s, {arrays})\n{{\n#pragma scop\n{loops}C[i][j] += {term};\n"
+        "#pragma endscop\n}"
     )
-    options = Options(target="cuda", device="h100", decisions=decisions, certify="off")
+    options = Options(
+        target="cuda", device="h100", decisions=decisions, certify="off", assume_typical=typical
+    )
     ((found,),) = (r.grids for r in pipeline.compile_file(str(path), options).regions)
     return found
 
@@ -55,3 +67,33 @@ def test_other_tiles_and_buffers_than_those_of_the_rule_go_in_rows(tmp_path: Pat
 def test_fragments_have_no_order_of_points(tmp_path: Path) -> None:
     found = grid(FIRST, 4096, "float", tmp_path, "tensor(tf32) walk(snake)")
     assert (found.fragments, found.walk) == ("tf32", "rows")
+
+
+@pytest.mark.parametrize("ctype", ["float", "double"])
+@pytest.mark.parametrize(
+    ("n", "expected"), [(256, (32, 32)), (512, (32, 64)), (768, (32, 64)), (1000, (64, 128))]
+)
+def test_small_products_have_tiles_for_most_multiprocessors(
+    n: int, expected: tuple[int, int], ctype: str, tmp_path: Path
+) -> None:
+    found = grid(FIRST, n, ctype, tmp_path)
+    assert tuple(a.tile for a in found.axes) == expected
+    assert found.axes[-1].group <= (2 if ctype == "double" else 4)  # what 16 bytes have
+
+
+def test_a_size_that_is_only_typical_counts_where_it_is_stated(tmp_path: Path) -> None:
+    assert tuple(a.tile for a in grid(FIRST, "n", "float", tmp_path).axes) == (64, 128)
+    stated = grid(FIRST, "n", "float", tmp_path, typical=("n=256",))
+    assert tuple(a.tile for a in stated.axes) == (32, 32)
+
+
+def test_triangles_have_smaller_tiles_where_these_are_turned(tmp_path: Path) -> None:
+    turned = grid(BOTH, "n", "float", tmp_path, wide="i + 1")
+    assert tuple(a.tile for a in turned.axes) == (64, 64)
+    straight = grid(STRAIGHT, "n", "float", tmp_path, wide="i + 1")
+    assert tuple(a.tile for a in straight.axes) == (64, 128)
+
+
+def test_half_of_the_blocks_of_a_triangle_count(tmp_path: Path) -> None:
+    assert tuple(a.tile for a in grid(BOTH, 448, "float", tmp_path).axes) == (32, 64)
+    assert tuple(a.tile for a in grid(BOTH, 448, "float", tmp_path, wide="i + 1").axes) == (32, 32)
