@@ -52,8 +52,16 @@ def test_full_tiles_need_neither_guards_nor_clamps() -> None:
     assert made.unit.regions[0].scalars == ()
 
 
-@pytest.mark.parametrize("value", ["n", "n=x", "3=n", "q=4", "n%16=0", "n=4294967296", "n=2147483647"])
+@pytest.mark.parametrize(
+    "value", ["n", "n=x", "3=n", "q=4", "n%16=0", "n=4294967296", "n=2147483647", "n=4,", "n=4,m"]
+)
 def test_what_is_no_parameter_is_refused(value: str) -> None:
     with pytest.raises(Diagnosed) as caught:
         pipeline.compile_file(str(KERNELS / "mm.c"), options(value))
     assert caught.value.diagnostics[0].id == "PG312"
+
+
+def test_several_values_may_be_stated_at_once() -> None:
+    apart = pipeline.compile_file(str(KERNELS / "mm.c"), options("n=64", "m=32"))
+    together = pipeline.compile_file(str(KERNELS / "mm.c"), options("n=64, m=32"))
+    assert together.files == apart.files

@@ -15,10 +15,10 @@ _ASSUMPTION = re.compile(r"([A-Za-z_]\w*)=(-?\d+)")
 
 
 def parse_assumptions(texts: tuple[str, ...]) -> dict[str, int]:
-    """Values by parameter from `n=4096`. Raises Diagnosed (PG312) for another form."""
+    """Values by parameter from `n=4096` or `n=4096,m=100`. Raises Diagnosed (PG312) for another form."""
     found: dict[str, int] = {}
-    for text in texts:
-        match = _ASSUMPTION.fullmatch(text)
+    for text in (part for each in texts for part in each.split(",")):
+        match = _ASSUMPTION.fullmatch(text.strip())
         if match is None:
             raise _diagnosed(f"'{text}' is no assumption; write NAME=NUMBER")
         found[match[1]] = int(match[2])

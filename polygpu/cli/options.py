@@ -99,7 +99,7 @@ _SOURCE_OPTIONS = (
                  "the same schedule everywhere."),
     click.option("--decide", "decisions", multiple=True, metavar="[PLACE:]KEY(...)",
                  help="Take decisions yourself, as in 'tile(i: 64, j: 128)'; see `polygpu explain PG303`."),
-    click.option("--assume", "assume", multiple=True, metavar="NAME=NUMBER",
+    click.option("--assume", "assume", multiple=True, metavar="NAME=NUMBER[,...]",
                  help="Compile for this value of a parameter; other values run the original loop."),
     click.option("-O", "level", type=click.IntRange(0, 3), default=2, show_default=True, metavar="LEVEL",
                  help="How much is chosen: 0 the source's order, nothing staged; 1 what rules say; 2 what "
@@ -107,7 +107,7 @@ _SOURCE_OPTIONS = (
     click.option("--offload", type=click.Choice(("auto", "always", "never")), default=None,
                  help="Whether loops without a pragma go to the device: where that is faster, copies "
                  "included; always; or nothing does. [default: auto to compile for a GPU, else always]"),
-    click.option("--assume-typical", "assume_typical", multiple=True, metavar="NAME=NUMBER",
+    click.option("--assume-typical", "assume_typical", multiple=True, metavar="NAME=NUMBER[,...]",
                  help="Weigh device against host at this value of a size; see `polygpu explain PG332`."),
     click.option("--certify", type=click.Choice(("quick", "full", "off")), default="quick", show_default=True,
                  help="How much is proved of what is written: bounds, barriers and ranges, and what is "

@@ -183,7 +183,8 @@ def test_products_on_a_current_device_are_register_tiled() -> None:
         (4097, PRODUCT, [64, 128], "prefetch"),  # a fifth wave, nearly empty
         (1000, PRODUCT, [64, 128], "prefetch"),  # blocks for a third of the chip
         (4096, PRODUCT.replace("j < m", "j <= i"), [128, 128], "prefetch"),
-        (1000, PRODUCT.replace("j < m", "j <= i"), [64, 128], "prefetch"),
+        (1000, PRODUCT.replace("j < m", "j <= i"), [64, 64], "prefetch"),
+        (500, PRODUCT, [32, 64], "prefetch"),  # blocks for most of it
     ],
 )
 def test_products_of_known_sizes_fill_the_chip(size: int, body: str, tile: list[int], buffering: str) -> None:
