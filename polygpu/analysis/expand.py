@@ -95,7 +95,7 @@ def expand(
 
 def decided_for(p: Polyhedra, e: Expansion, decisions: Sequence[Decision]) -> Wish:
     """The last decision for a web, and its value: by the web's own name, or by the array's at its places."""
-    names = {e.array} | {name for _, a in _accesses(p, e.array) for name in array_names(a)}
+    names = {e.array} | {name for _, a in p.accesses_of(e.array) for name in array_names(a)}
     own = {e.renamed} | (names if e.renamed == e.array else set())
     found: Wish = None
     for d in decisions:
@@ -109,7 +109,7 @@ def decided_for(p: Polyhedra, e: Expansion, decisions: Sequence[Decision]) -> Wi
 
 def whole(p: Polyhedra, array: str) -> Expansion:
     """All accesses of an array as one web that is not expanded."""
-    return Expansion(array, array, (), frozenset((s.name, a.write) for s, a in _accesses(p, array)))
+    return Expansion(array, array, (), frozenset((s.name, a.write) for s, a in p.accesses_of(array)))
 
 
 def _decided(p: Polyhedra, d: Dependences, e: Expansion, decisions: Sequence[Decision]) -> Expansion | None:
@@ -138,7 +138,7 @@ def _impossible(p: Polyhedra, d: Dependences, e: Expansion, decision: Decision, 
     stay = ", ".join(loops[k] for k in e.levels)
     advice = f"its values stay within iterations of {stay}" if stay else "leave it out of the decision"
     pairs = empty_union_map()
-    flow = [m for m in _flow_of(p, _accesses(p, e.array), d) if (tuple_name(m, D.in_), True) in e.nodes]
+    flow = [m for m in _flow_of(p, p.accesses_of(e.array), d) if (tuple_name(m, D.in_), True) in e.nodes]
     for m in flow if name in loops else ():
         k = loops.index(name)
         if k < min(m.dim(D.in_), m.dim(D.out)):
@@ -156,7 +156,7 @@ def _check_done(
     if decision is None or decision[1] in (None, "none"):
         return
     why = "it is no temporary: values are read that come from outside of the region" if not asked else ""
-    if not _accesses(p, array):
+    if not p.accesses_of(array):
         why = "no statement that matters uses it"
     if any(e.levels not in [f.levels for f in found] for e in asked if e.depth):
         why = "its last values cannot be copied back from there"
@@ -167,7 +167,7 @@ def _check_done(
 def _refused(
     p: Polyhedra, array: str, decision: Decision, why: str, advice: str, notes: tuple[Diagnostic, ...] = ()
 ) -> Diagnosed:
-    position = next((a.position for _, a in _accesses(p, array)), p.scop.position)
+    position = next((a.position for _, a in p.accesses_of(array)), p.scop.position)
     return Diagnosed(Diagnostic("PG304", "error", f"'{decision}': {why}", position, advice, notes))
 
 
@@ -256,7 +256,7 @@ def _spread(p: Polyhedra, e: Expansion) -> frozenset[int]:
 
 
 def _members(p: Polyhedra, e: Expansion) -> list[tuple[PolyStatement, PolyAccess]]:
-    return [(s, a) for s, a in _accesses(p, e.array) if (s.name, a.write) in e.nodes]
+    return [(s, a) for s, a in p.accesses_of(e.array) if (s.name, a.write) in e.nodes]
 
 
 def _overwrites(p: Polyhedra, e: Expansion, level: int) -> bool:
@@ -303,12 +303,8 @@ def _only(relation: isl.Map, levels: tuple[int, ...]) -> isl.Map:
     return relation.reset_tuple_id(D.out) if relation.has_tuple_id(D.out) else relation
 
 
-def _accesses(p: Polyhedra, name: str) -> list[tuple[PolyStatement, PolyAccess]]:
-    return [(s, a) for s in p.statements for a in s.accesses if a.reference.array == name]
-
-
 def _expansions_of(p: Polyhedra, d: Dependences, name: str) -> list[Expansion]:
-    accesses = _accesses(p, name)
+    accesses = p.accesses_of(name)
     sized = all(extent is not None for extent in p.array(name).extents)
     if not accesses or not (sized or all(a.affine for _, a in accesses)):
         return []  # of what data tell, any element may be touched
@@ -337,14 +333,14 @@ def _comes_from_outside(p: Polyhedra, d: Dependences, name: str, tuples: set[str
 def _together(p: Polyhedra, d: Dependences, webs: Sequence[Expansion]) -> Expansion:
     """All values of an array as one web."""
     one = whole(p, webs[0].array)
-    depth = _depth(p, one.nodes, _flow_of(p, _accesses(p, one.array), d))
+    depth = _depth(p, one.nodes, _flow_of(p, p.accesses_of(one.array), d))
     return replace(one, levels=tuple(range(depth)))
 
 
 def _flow_of(p: Polyhedra, accesses: list[tuple[PolyStatement, PolyAccess]], d: Dependences) -> list[isl.Map]:
     """The flow dependences through this array alone, recomputed: `d` mixes all arrays."""
     own = scoped(replace(p, statements=tuple({s.name: s for s, _ in accesses}.values())))
-    accesses = _accesses(own, accesses[0][1].reference.array)
+    accesses = own.accesses_of(accesses[0][1].reference.array)
     reads = union_of([a.relation for _, a in accesses if not a.write and a.exposed])
     must = union_of([a.relation for _, a in accesses if a.write and a.must])
     may = union_of([a.relation for _, a in accesses if a.write and not a.must])

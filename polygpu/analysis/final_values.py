@@ -37,7 +37,7 @@ def copy_back(p: Polyhedra, array: str, expanded: str, levels: tuple[int, ...]) 
 
     `p` is the program before the expansion.
     """
-    writers = [(s, a) for s in p.statements for a in s.accesses if a.write and a.reference.array == array]
+    writers = [(s, a) for s, a in p.accesses_of(array) if a.write]
     if not writers:
         return None
     writer, access = writers[0]
@@ -55,7 +55,7 @@ def copy_back(p: Polyhedra, array: str, expanded: str, levels: tuple[int, ...]) 
 
 def copy_of_last(p: Polyhedra, array: str, names: Mapping[str, str]) -> PolyStatement | None:
     """The same where each statement has an array of `names` for its values, by all of its iterators."""
-    writers = [(s, a) for s in p.statements for a in s.accesses if a.write and a.reference.array == array]
+    writers = [(s, a) for s, a in p.accesses_of(array) if a.write]
     last = _last_writes(writers)
     if last is None:
         return None
@@ -119,7 +119,7 @@ def with_versions(p: Polyhedra, array: str, name: str, count: int, last: Expr) -
     old = p.array(array)
     if name in p.names():
         raise ValueError(f"'{name}' is something else")
-    writers = [(s, a) for s in p.statements for a in s.accesses if a.write and a.reference.array == array]
+    writers = [(s, a) for s, a in p.accesses_of(array) if a.write]
     elements = writers[0][1].relation.range()
     for _, a in writers[1:]:
         elements = elements.union(a.relation.range())

@@ -51,7 +51,7 @@ class Asked:
         for array, decision in self.arrays.items():
             if array not in copied:
                 why = "no statement reads values from before the region that other iterations store over"
-                position = next(a.position for _, a in accesses_of(p, array))
+                position = next(a.position for _, a in p.accesses_of(array))
                 advice = "leave it out of the decision"
                 raise Diagnosed(Diagnostic("PG304", "error", f"'{decision}': {why}", position, advice))
 
@@ -120,11 +120,11 @@ def _old_reads(p: Polyhedra, array: Array, roots: Collection[str], every: bool) 
     rank = p.statements[0].schedule.dim(D.out) // 2
     if not is_written(p, array.name) or array.structure or not 0 < len(array.extents) <= rank:
         return {}
-    writes = [(s, a) for s, a in accesses_of(p, array.name) if a.write]
+    writes = [(s, a) for s, a in p.accesses_of(array.name) if a.write]
     order = p.schedule()
     return {
         (s.name, a.reference): a
-        for s, a in accesses_of(p, array.name)
+        for s, a in p.accesses_of(array.name)
         if root_of(s) in roots and is_read(a) and written_before(s, a).is_empty()
         if _can_be_copied(p, a)
         if _is_old(a, writes, order) and _is_stored_over(s, a, writes, order, every)
@@ -135,10 +135,6 @@ def _can_be_copied(p: Polyhedra, a: PolyAccess) -> bool:
     """Whether there are loops over the elements that the access reads."""
     found = existing(p, a, a.relation.range())
     return found is not None and not any(map(hides_quotients, basic_maps(isl.Map.from_range(found))))
-
-
-def accesses_of(p: Polyhedra, array: str) -> list[tuple[PolyStatement, PolyAccess]]:
-    return [(s, a) for s in p.statements for a in s.accesses if a.reference.array == array]
 
 
 def written_before(s: PolyStatement, a: PolyAccess) -> isl.Set:
@@ -193,7 +189,7 @@ def is_read(a: PolyAccess) -> bool:
 
 def is_written(p: Polyhedra, array: str) -> bool:
     """Whether statements write the array, in places that are known."""
-    writes = [a for s in p.statements for a in s.accesses if a.write and a.reference.array == array]
+    writes = [a for _, a in p.accesses_of(array) if a.write]
     return bool(writes) and all(a.affine for a in writes)
 
 

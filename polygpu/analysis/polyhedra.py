@@ -130,10 +130,21 @@ class Polyhedra:
     def _arrays(self) -> dict[str, Array]:
         return {a.name: a for a in self.arrays}
 
+    def accesses_of(self, name: str) -> list[tuple[PolyStatement, PolyAccess]]:
+        """Those of an array, in the order of the statements."""
+        return self._accesses.get(name, [])
+
+    @cached_property
+    def _accesses(self) -> dict[str, list[tuple[PolyStatement, PolyAccess]]]:
+        found: dict[str, list[tuple[PolyStatement, PolyAccess]]] = {}
+        for s in self.statements:
+            for a in s.accesses:
+                found.setdefault(a.reference.array, []).append((s, a))
+        return found
+
     def without_unused(self, name: str) -> Polyhedra:
         """Without an array that is not the scop's, where nothing accesses it any more."""
-        known = any(a.name == name for a in self.scop.arrays)
-        if known or any(a.reference.array == name for s in self.statements for a in s.accesses):
+        if any(a.name == name for a in self.scop.arrays) or self.accesses_of(name):
             return self
         return replace(self, arrays=tuple(a for a in self.arrays if a.name != name))
 

@@ -313,7 +313,7 @@ def _without(s: PolyStatement, arrays: set[str]) -> PolyStatement:
 def _around(p: Polyhedra, array: str, names: set[str]) -> isl.UnionMap:
     """The conflicts over an array between updates and all that are not of the same statement."""
     order = p.schedule()
-    accesses = [(s, a) for s in p.statements for a in s.accesses if a.reference.array == array]
+    accesses = p.accesses_of(array)
     there = union_of([a.relation for _, a in accesses])
     updates = union_of([a.relation for s, a in accesses if a.write and s.name in names])
     both = conflicts(updates, there, order).union(conflicts(there, updates, order))

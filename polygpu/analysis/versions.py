@@ -172,7 +172,7 @@ def _single(whole: Polyhedra, p: Polyhedra, array: Array, roots: Collection[str]
 
     `whole` is the program before statements were cut.
     """
-    users = [(s, a) for s in p.statements for a in s.accesses if a.reference.array == array.name]
+    users = p.accesses_of(array.name)
     writers = {root_of(s): s for s, a in users if a.write}
     if not writers.keys() & roots or any(not (a.must and a.affine) for _, a in users if a.write):
         return p

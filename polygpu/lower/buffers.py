@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, reduce
+from itertools import chain
 from typing import TypeAlias, TypeVar
 
 import islpy as isl
@@ -16,7 +17,7 @@ from polygpu.model.expr import Binary, Expr, Int, Name, Reference, Select
 from polygpu.model.kernel import ArrayArgument, Buffer, Rows, Span
 from polygpu.model.linear import add, linear, maximum, simplify
 from polygpu.model.rewrite import numbered, reads_of, references
-from polygpu.model.scop import Array, Store
+from polygpu.model.scop import Action, Array, Store
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.gist import gist
@@ -144,7 +145,7 @@ def _may_be_untouched(p: Polyhedra, array: Array) -> bool:
     """
     if array.optional and not any(e is None for e in array.extents):
         return True
-    mine = [a for s in p.statements for a in s.accesses if a.reference.array == array.name]
+    mine = [a for _, a in p.accesses_of(array.name)]
     sure = [a for a in mine if a.must]
     return len(sure) < len(mine) and not surely_within(_sizes(p, mine), _sizes(p, sure))
 
@@ -162,8 +163,9 @@ _ENDS: Recent[Ends] = Recent(256)  # arrays, of which a region is asked before i
 
 def _ends(p: Polyhedra, array: Array, touched: list[isl.Set]) -> Ends:
     """The first element of each dimension, the extents from there, and what `_last` has."""
-    mine = [s for s in p.statements if any(a.reference.array == array.name for a in s.accesses)]
-    found = (a.relation for s in mine for a in s.accesses if a.write or a.reference.array == array.name)
+    mine = p.accesses_of(array.name)
+    stores = {s.name: [a for a in s.accesses if a.write] for s, _ in mine if _in_conditions(s.body)}
+    found = (a.relation for a in (*(a for _, a in mine), *chain(*stores.values())))
     key = array, Same(p.context), tuple(map(Same, found))
     return _ENDS.get(key, lambda: _found_ends(p, array, touched))
 
@@ -197,28 +199,38 @@ def _touched(p: Polyhedra, array: Array) -> list[isl.Set]:
     """
     found: dict[tuple[str, Reference, int], isl.Map] = {}
     seen: set[int] = set()
-    for s in p.statements:
-        for a in (a for a in s.accesses if a.reference.array == array.name):
-            if not s.whole and id(a.relation) in seen:
-                continue
-            seen.add(id(a.relation))
-            relation = _happening(s, a).reset_tuple_id(D.in_).reset_tuple_id(D.out)
-            if not a.affine and not _has_ends(relation.range(), array):
-                raise Diagnosed(_unknown_extent(p, array, a))
-            key = s.whole or s.name, a.reference, relation.dim(D.in_)
-            found[key] = coalesced(found[key].union(relation)) if key in found else relation
+    for s, a in p.accesses_of(array.name):
+        if not s.whole and id(a.relation) in seen:
+            continue
+        seen.add(id(a.relation))
+        relation = _happening(s, a).reset_tuple_id(D.in_).reset_tuple_id(D.out)
+        if not a.affine and not _has_ends(relation.range(), array):
+            raise Diagnosed(_unknown_extent(p, array, a))
+        key = s.whole or s.name, a.reference, relation.dim(D.in_)
+        found[key] = coalesced(found[key].union(relation)) if key in found else relation
     return [relation.range() for relation in found.values()]
 
 
 def _happening(s: PolyStatement, a: PolyAccess) -> isl.Map:
     """Elements by instance; what conditional stores alone read, where what they write has elements."""
+    if a.write or not _in_conditions(s.body):
+        return a.relation
     numbers = {n: x for n, x in numbered(s.body) if any(a.reference in references(e) for e in reads_of(x))}
     stores = [x.target for n, x in numbers.items() if isinstance(x, Store) and len(n) > 1]
-    if a.write or not stores or len(stores) < len(numbers):
+    if not stores or len(stores) < len(numbers):
         return a.relation
     there = [x.relation.domain() for x in s.accesses if x.write and x.reference in stores]
     where = reduce(isl.Set.union, there, isl.Set.empty(s.domain.get_space()))
     return a.relation if a.relation.domain().is_subset(where) else a.relation.intersect_domain(where)
+
+
+_STORES: Recent[bool] = Recent(64)  # bodies, of each of whose accesses that is asked
+
+
+def _in_conditions(body: tuple[Action, ...]) -> bool:
+    """Whether some store of it is conditional."""
+    found = (isinstance(x, Store) and len(n) > 1 for n, x in numbered(body))
+    return _STORES.get(Same(body), lambda: any(found))
 
 
 def _has_ends(elements: isl.Set, array: Array) -> bool:
@@ -359,7 +371,7 @@ def _rows(p: Polyhedra, array: Array, touched: list[isl.Set]) -> Rows:
     counters = tuple(f"polygpu_{k}" for k in range(array.pointers))
     union = reduce(isl.Set.union, touched)
     around = p.context.intersect(_counted(union.project_out(D.set, array.pointers, 1), counters))
-    writes = [a for s in p.statements for a in s.accesses if a.write and a.reference.array == array.name]
+    writes = [a for _, a in p.accesses_of(array.name) if a.write]
     written = [a.relation.range().reset_tuple_id() for a in writes]
     return Rows(
         counters,
@@ -400,21 +412,14 @@ def _span(elements: isl.Set, counters: tuple[str, ...], around: isl.Set) -> Span
 
 def _directions(p: Polyhedra, d: Dependences, array: Array, touched: list[isl.Set]) -> tuple[bool, bool]:
     """Whether the region needs the array's old contents, and whether it writes it."""
-    mine = {
-        array_tuple(a.reference) for s in p.statements for a in s.accesses if a.reference.array == array.name
-    }
+    mine = {array_tuple(a.reference) for _, a in p.accesses_of(array.name)}
     live_in = any(tuple_name(m, D.out) in mine for m in maps(d.live_in))
-    writes = [a for s in p.statements for a in s.accesses if a.write and a.reference.array == array.name]
+    writes = [a for _, a in p.accesses_of(array.name) if a.write]
     if not writes:
         return live_in, False
     if array.live_out and not all(a.must for a in writes):
         return True, True  # what data decide not to write keeps its value
-    must = [
-        a.relation.range().reset_tuple_id()
-        for s in p.statements
-        for a in s.accesses
-        if a.write and a.must and a.reference.array == array.name and not a.reference.field
-    ]
+    must = [a.relation.range().reset_tuple_id() for a in writes if a.must and not a.reference.field]
     try:
         with bounded(_STEPS):
             covered = live_in or _covers(p, array, must, touched)
