@@ -90,6 +90,7 @@ def size_vectors(kernel: str, sizes: Iterable[int] = SMALL, mixed: bool = True) 
 def call(command: Command, timeout: float = 600, **environment: str) -> subprocess.CompletedProcess[str]:
     """The finished process. Raises ProgramError if it cannot start, fails, or takes more than `timeout` s."""
     merged = os.environ | environment
+    merged.pop("PYTHONDONTWRITEBYTECODE", None)  # with it each process compiles the package, for a second
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, timeout=timeout, env=merged
