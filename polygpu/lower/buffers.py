@@ -17,7 +17,7 @@ from polygpu.model.expr import Binary, Expr, Int, Name, Reference, Select
 from polygpu.model.kernel import ArrayArgument, Buffer, Rows, Span
 from polygpu.model.linear import add, linear, maximum, simplify
 from polygpu.model.rewrite import numbered, reads_of, references
-from polygpu.model.scop import Action, Array, Store
+from polygpu.model.scop import SHORT, Action, Array, Store
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.gist import gist
@@ -188,8 +188,9 @@ def _missing_extent(array: Array) -> Diagnostic:
 
 
 def _pitch(extent: Expr) -> Expr:
+    """Elements from one row to the next: short rows, as of three colours, lie behind each other."""
     if isinstance(extent, Int):
-        return Int(-(-extent.value // PITCH) * PITCH)
+        return extent if extent.value < SHORT else Int(-(-extent.value // PITCH) * PITCH)
     return Binary("*", Binary("/", add(extent, PITCH - 1), Int(PITCH)), Int(PITCH))
 
 

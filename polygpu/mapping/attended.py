@@ -76,14 +76,12 @@ def levels(body: Node) -> list[tuple[tuple[Member, ...], Node]]:
     return found
 
 
-def stepwise(grid: Grid, outer: int) -> Grid:
-    """The grid with all loops around it but the `outer` ones in its block, whose threads go through them step
-    by step: what one stores in a step others may copy in the next.
-
-    It has one block, so that no other one waits for what a step stores.
+def stepwise(grid: Grid, outer: int, meeting: bool) -> Grid:
+    """The grid with all loops around it but the `outer` ones in its blocks, whose threads go through them
+    step by step, `meeting` after each: what one stores in a step others of the block may copy in the next.
     """
     steps = grid.outer[outer:]
-    block: Block = Series((grid.block, Meet())) if steps else grid.block
+    block: Block = Series((grid.block, Meet())) if steps and meeting else grid.block
     for f in reversed(steps):
         block = Tiles(f.member, f.name, 1, block)
     return replace(grid, block=block, outer=grid.outer[:outer])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import count, groupby
 from types import MappingProxyType
@@ -12,11 +12,12 @@ from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.mapping import time_tiles
 from polygpu.mapping.apart import apart
 from polygpu.mapping.attended import attended, is_swept, levels, stepwise
+from polygpu.mapping.axes import inside_blocks
 from polygpu.mapping.body import arranged
 from polygpu.mapping.fixed import Fixed, single_member
 from polygpu.mapping.fragments import Fragments, fragment_tiling, tensor_policy
 from polygpu.mapping.place import hold, names_of_box, stage
-from polygpu.mapping.products import Tiling
+from polygpu.mapping.products import Tiling, points_along
 from polygpu.mapping.program import (
     Axis,
     Block,
@@ -37,6 +38,7 @@ from polygpu.mapping.rules import (
     buffering,
     classify,
     fewer_threads,
+    fitted,
     is_crowded,
     is_long,
     lane,
@@ -125,6 +127,23 @@ def map_nest(
     if nest.waves is not None:
         return replace(_waved(p, nest, outer, device), name=name, registers=_registers(device, asked))
     nest = arranged(nest, tuple(f.member for f in outer), asked)
+    inside = inside_blocks(plain(p, nest, outer), device, asked, typical)
+    steps = tuple(m for k, m in enumerate(nest.parallel) if k in inside)
+    nest = replace(nest, parallel=tuple(m for k, m in enumerate(nest.parallel) if k not in inside))
+    made = _of_points(p, nest, _stepping(p, steps, outer), device, asked, name, typical)
+    return stepwise(made, len(outer), bool(made.boxes))
+
+
+def _of_points(
+    p: Polyhedra,
+    nest: Nest,
+    outer: tuple[Fixed, ...],
+    device: Device,
+    asked: Wanted,
+    name: str,
+    typical: Mapping[str, int],
+) -> Grid:
+    """The kernel of a nest whose parallel loops are the axes."""
     grid = replace(plain(p, nest, outer), name=name, registers=_registers(device, asked))
     if not nest.parallel:
         copying = attend(grid, nest, device, asked) if asked.care < 3 else None
@@ -156,22 +175,25 @@ def attend(grid: Grid, nest: Nest, device: Device, asked: Wanted) -> Grid | None
     Loops around these go step by step in all threads: the deepest loops that are long are in tiles, or those
     that decisions name. The block is one of a loop of one iteration. None where nothing is copied so.
     """
-    taken = {f.name for f in grid.outer} | grid.p.names()
     for around, body in levels(nest.body):
-        steps = grid.outer
-        for member in around:
-            name = member_name(grid.p, member, f"c{len(steps)}", taken | {f.name for f in steps})
-            steps = (*steps, Fixed(member, name))
-        here = replace(grid, outer=steps)
+        here = replace(grid, outer=_stepping(grid.p, around, grid.outer))
         count = _attending(here, body, bool(around), device, asked)
         made = _attended(here, replace(nest, body=body), count, device, asked) if count > 1 else None
         if made is not None:
-            return stepwise(made, len(grid.outer))
+            return stepwise(made, len(grid.outer), True)
     decision = asked.find("attend")
     if decision is not None and any(value != 1 for n, value in decision.items if asked.knows(decision, n)):
         why = "nothing that these loops read can be copied for one thread"
         raise asked.refused(decision, "PG304", why, "leave the decision out")
     return None
+
+
+def _stepping(p: Polyhedra, loops: Iterable[Member], outer: tuple[Fixed, ...]) -> tuple[Fixed, ...]:
+    """One step of each of the loops, inside those of the host."""
+    for member in loops:
+        taken = {f.name for f in outer} | p.names()
+        outer = (*outer, Fixed(member, member_name(p, member, f"c{len(outer)}", taken)))
+    return outer
 
 
 def _attending(grid: Grid, body: Node, inside: bool, device: Device, asked: Wanted) -> int:
@@ -260,7 +282,9 @@ def _waved(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...], device: Device) -
 
 def _tiled(grid: Grid, t: Tiling, device: Device, asked: Wanted) -> Grid:
     """The grid in tiles of these sizes, unless others are asked for."""
-    grid = _made(grid, _deal(grid, within(t.shapes, device), asked), device, asked, "threads", "tile", "deal")
+    extents = [points_along(grid, k) for k in range(len(grid.axes))]
+    sizes = within(fitted(t.shapes, extents, device), device)
+    grid = _made(grid, _deal(grid, sizes, asked), device, asked, "threads", "tile", "deal")
     grid = _anchored(grid)
     if t.registers and asked.find("registers") is None and grid.dealt_as(t.shapes):
         grid = replace(grid, registers=t.registers)

@@ -253,6 +253,12 @@ def _blocks(m: Grid, t: Tiling, typical: Mapping[str, int] = MappingProxyType({}
 
 def points_along(m: Grid, axis: int, sizes: Mapping[str, int] = MappingProxyType({})) -> int | None:
     """How many values the axis has, where that is known, at `sizes`."""
+    key = points_along, axis, *sizes.items(), *shape_of(m)
+    found: int | None = m.p.recent.get(key, lambda: _points_along(m, axis, sizes))
+    return found
+
+
+def _points_along(m: Grid, axis: int, sizes: Mapping[str, int]) -> int | None:
     values = reduce(isl.Set.union, (image(m, s, [m.axes[axis].member.rows[s]]) for s in m.statements))
     for name, size in sizes.items():
         k = values.find_dim_by_name(D.param, name)

@@ -232,7 +232,7 @@ def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
         yield "hold", tuple(sorted({(array_label(sources, h.array), None) for h in grid.held}))
         boxes = {box.name: _label(grid, box) for box, _ in grid.boxes}
         level = {id(t): n for n, t in steps}
-        yield "stage", tuple((boxes[b.name], level[id(t)] if t else "block") for b, t in grid.boxes)
+        yield "stage", tuple((boxes[b.name], level.get(id(t), "block")) for b, t in grid.boxes)
         if any(form_of(grid, b.references) for b, _ in grid.boxes):
             yield "scale", tuple((boxes[b.name], None) for b, _ in grid.boxes if b.form is not None)
         yield "buffer", (_buffer(loops),)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import prod
+from math import ceil, prod
 from types import MappingProxyType
 
 import islpy as isl
@@ -186,6 +186,27 @@ def tile_sizes(count: int, kind: NestClass, device: Device) -> tuple[Sizes, int]
     return [*front, (8, 1, 1), (32, 1, 1)], 16
 
 
+def fitted(sizes: Sizes, extents: Sequence[int | None], device: Device) -> Sizes:
+    """With no more threads along an axis than it has points, where that is known, and no more points for
+    each: the lanes' may be three colours. Other axes have the threads that are left, inner ones first.
+    """
+    wanted, found = prod(threads for threads, _, _ in sizes), list(sizes)
+    short = {k for k, extent in enumerate(extents) if extent and extent < sizes[k][0] * sizes[k][1]}
+    for k in short if len(sizes) > 1 else ():
+        extent, (threads, points, group) = extents[k] or 1, sizes[k]
+        threads = min(threads, extent)
+        points = min(points, ceil(extent / threads))
+        found[k] = threads, points, min(group, points)
+    for k in reversed([k for k in range(len(sizes)) if k not in short]):
+        threads, points, group = found[k]
+        most = min(device.max_block[len(sizes) - 1 - k], extents[k] or wanted)
+        more = wanted // prod(threads for threads, _, _ in found)
+        while more >= 2 and 2 * threads <= most:
+            threads, more = 2 * threads, more // 2
+        found[k] = threads, points, group
+    return found
+
+
 def within(sizes: Sizes, device: Device) -> Sizes:
     """With half of the threads of the longest axis, until a block of the device has as many as there are."""
     found = list(sizes)
@@ -219,7 +240,7 @@ def narrower(m: Grid, t: Tiling, device: Device, typical: Mapping[str, int]) -> 
     threads that copy for these: what a point runs is a chain, of which a chip has few. None where there are
     enough blocks, at `typical` sizes where no others are known.
     """
-    extent = TYPICAL_EXTENTS.get(max((len(a.extents) for a in m.p.scop.arrays), default=1), 64)
+    extent = TYPICAL_EXTENTS.get(max((a.long_dimensions for a in m.p.scop.arrays), default=1), 64)
     sizes = {name: typical.get(name, extent) for name in m.p.parameters}
     points = points_along(m, 0, sizes) if len(m.axes) == 1 else None
     (threads, *_), *_ = t.shapes

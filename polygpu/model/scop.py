@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import field, replace
 from typing import TypeAlias
 
-from polygpu.model.expr import SIZES, Expr, Position, Reference, limits
+from polygpu.model.expr import SIZES, Expr, Int, Position, Reference, limits
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnostic, respelled
 
@@ -21,6 +21,7 @@ from polygpu.support.diagnostics import Diagnostic, respelled
 # no larger than LARGEST_SIZE leave some for what is added to them.
 COUNTED = 2**31 - 2**15
 LARGEST_SIZE = 2**31 - 2**16
+SHORT = 32  # of what is known: an extent that is less is a few of something, such as three colours
 TYPICAL_EXTENTS = {1: 1 << 22, 2: 4096, 3: 256}  # of what is not known, by dimensions or loops
 
 
@@ -165,6 +166,11 @@ class Array:
     def shown(self) -> str:
         """The array in the source."""
         return self.source or self.name
+
+    @property
+    def long_dimensions(self) -> int:
+        """How many there are but for short ones."""
+        return sum(not (isinstance(e, Int) and e.value < SHORT) for e in self.extents)
 
     escapes: bool = False
     derived: bool = False

@@ -65,7 +65,7 @@ def scaled(ledger: Ledger, values: Sizes, scale: float) -> dict[str, int]:
 
 def _extent(ledger: Ledger) -> int:
     """By the dimensions of the largest array, or of the deepest nest where arrays have one at most."""
-    rank = max((len(a.extents) for a in ledger.region.polyhedra.scop.arrays), default=0)
+    rank = max((a.long_dimensions for a in ledger.region.polyhedra.scop.arrays), default=0)
     if rank <= 1:
         rank = max((len(_indexing(w)) for w in ledger.work), default=0)
     return TYPICAL_EXTENTS.get(max(rank, 1), SMALL)

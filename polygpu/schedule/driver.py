@@ -20,7 +20,7 @@ from polygpu.schedule.adjacency import (
     solve,
 )
 from polygpu.schedule.fusion import Scope
-from polygpu.schedule.nests import form, nests, parallel_members
+from polygpu.schedule.nests import AXES, form, nests, parallel_members
 from polygpu.schedule.tree import (
     Band,
     Host,
@@ -264,7 +264,7 @@ def _parallelism(node: Node, scope: Scope) -> tuple[int, int]:
     found = nests(host)
     inner = [n for n in found if not all(_is_rim(scope.statements[s]) for s in n.statements)] or found
     counts = map(_spread, inner) if _stretch(node) > 1 else (len(n.parallel) for n in inner)
-    return min(counts), -_host_depth(host)
+    return min(AXES, *counts), -_host_depth(host)
 
 
 def _spread(nest: Nest) -> int:

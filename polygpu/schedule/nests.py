@@ -29,33 +29,28 @@ from polygpu.schedule.tree import (
     has_zero_distance,
 )
 
+AXES = 3  # dimensions of a grid
 Rule: TypeAlias = Callable[[Nest, Nest, Scope], Nest | None]
 
 
-def form(node: Node, scope: Scope, limit: int = 3) -> Host:
-    """The host program of `node`, at most `limit` parallel dimensions a kernel."""
+def form(node: Node, scope: Scope) -> Host:
+    """The host program of `node`, with all parallel dimensions of each kernel: its grid may have fewer."""
     match node:
         case Leaf():
             return Nest((), node)
         case Sequence(children):
-            return host_sequence(_fused([form(child, scope, limit) for child in children], scope))
+            return host_sequence(_fused([form(child, scope) for child in children], scope))
         case Band():
-            return _form_band(node, scope, limit)
+            return _form_band(node, scope)
 
 
-def _form_band(node: Band, scope: Scope, limit: int) -> Host:
+def _form_band(node: Band, scope: Scope) -> Host:
     parallel = parallel_members(node, scope.between(node.statements, node.statements))
     if parallel:
-        return Nest(
-            tuple(node.members[k] for k in parallel[:limit]),
-            band(
-                tuple(m for k, m in enumerate(node.members) if k not in parallel[:limit]),
-                node.permutable,
-                node.child,
-            ),
-        )
+        others = tuple(m for k, m in enumerate(node.members) if k not in parallel)
+        return Nest(tuple(node.members[k] for k in parallel), band(others, node.permutable, node.child))
     first, rest = node.members[0], node.members[1:]
-    child = form(band(rest, node.permutable, node.child), scope.inside(first), limit)
+    child = form(band(rest, node.permutable, node.child), scope.inside(first))
     if isinstance(child, Nest) and not child.parallel:
         return Nest((), band((first,), False, child.body))  # one launch of one thread, not one an iteration
     return HostLoop(first, child)

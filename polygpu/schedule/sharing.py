@@ -34,7 +34,7 @@ from polygpu.model.rewrite import map_references, scalars_in, substitute
 from polygpu.model.scop import TYPICAL_EXTENTS, Access, Array, Store
 from polygpu.model.updates import alike, combined
 from polygpu.schedule.fusion import Scope
-from polygpu.schedule.nests import host_sequence, nests
+from polygpu.schedule.nests import AXES, host_sequence, nests
 from polygpu.schedule.tree import (
     Band,
     Host,
@@ -120,7 +120,7 @@ class Sharing:
         return host_sequence([*made, *_rest(nest, left)]) if made else nest
 
     def _part(self, nest: Nest, part: Node, outer: tuple[Member, ...]) -> Host | None:
-        if not isinstance(part, Band):
+        if not isinstance(part, Band) or len(nest.parallel) > AXES:  # which are points enough
             return None
         names = part.statements
         rows = tuple(m.restricted(names) for m in nest.parallel)

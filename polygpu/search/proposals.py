@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import TypeAlias
@@ -11,7 +11,8 @@ from typing import TypeAlias
 from polygpu.analysis.polyhedra import array_tuple
 from polygpu.lower.realise import CompiledRegion
 from polygpu.mapping.owned import nest_patterns, written_arrays
-from polygpu.mapping.rules import is_rectangular
+from polygpu.mapping.products import points_along
+from polygpu.mapping.rules import fitted, is_rectangular
 from polygpu.mapping.wanted import array_of, source_arrays
 from polygpu.model.decisions import Value
 from polygpu.model.device import Device
@@ -49,13 +50,20 @@ class Shape:
         """Registers of a block, at least, if each of its points holds a sum."""
         return prod(self.threads) * prod(self.points)
 
-    def changes(self, nest: Nest, whole: bool = True) -> Changes:
-        """Those of decisions about a nest, whose tiles of loops are `whole`, or may begin and end within."""
+    def changes(
+        self, nest: Nest, extents: Sequence[int | None], device: Device, whole: bool = True
+    ) -> Changes:
+        """Those of decisions about a nest, whose tiles of loops are `whole`, or may begin and end within; its
+        axes have so many points, where that is known.
+        """
         axes = (*nest.axes[:-2], *reversed(nest.axes[-2:])) if self.turned else nest.axes
         order: Changes = {"order": tuple((a, None) for a in axes)} if self.turned else {}
         names = [a.removeprefix("-") for a in axes]
         front = [1] * (nest.depth - len(self.threads))
-        each = list(zip(names, [*front, *self.threads], [*front, *self.points], strict=True))
+        known = dict(zip(nest.axes, extents, strict=True))
+        sizes = zip([*front, *self.threads], [*front, *self.points], [*front, *self.points], strict=True)
+        fit = fitted(list(sizes), [known[a] for a in axes], device)
+        each = [(name, threads, points) for name, (threads, points, _) in zip(names, fit, strict=True)]
         times = self.unrolled or (("full" if whole else min(self.width, _UNROLLED)) if self.width else 0)
         unroll: Changes = {"unroll": (("", times),)} if times else {}
         ahead: Changes = {"buffer": (("", "prefetch"),)} if self.early else {}
@@ -191,7 +199,8 @@ def staged(r: CompiledRegion, nest: Nest, best: Changes, device: Device) -> Iter
 def shaped(r: CompiledRegion, nest: Nest, best: Changes, device: Device) -> Iterator[Changes]:
     """Threads, and points that a thread has: in loops, these share what it loads once."""
     if nest.policy:
-        yield from (of_fragments(nest, shape.changes(nest)) for shape in _FRAGMENTS)
+        unknown = [None] * nest.depth
+        yield from (of_fragments(nest, shape.changes(nest, unknown, device)) for shape in _FRAGMENTS)
         return
     few = _uncoalesced(r, nest)
     stage: Changes = {"stage": _items(few)} if few else {}
@@ -205,10 +214,12 @@ def shaped(r: CompiledRegion, nest: Nest, best: Changes, device: Device) -> Iter
         shapes = tuple(s for s in shapes if {*s.points} == {1})
     if not other:  # what is staged without it
         shapes = tuple(dict.fromkeys(replace(s, as_staged=False) for s in shapes))
+    grid = r.grids[nest.kernel]
+    extents = [points_along(grid, k) for k, axis in enumerate(grid.axes) if axis in grid.computing]
     for shape in shapes[:_FEW] if launches_differ(r, nest) else shapes:
         kept = shape.as_staged or (held and not shape.turned)
         own = {"stage": _items(overlapping(r, nest))} if shape.shared else {} if kept else stage
-        yield {**own, **shape.changes(nest, whole)}
+        yield {**own, **shape.changes(nest, extents, device, whole)}
 
 
 def _stores_among_loads(r: CompiledRegion, nest: Nest) -> bool:

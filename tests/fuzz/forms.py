@@ -74,6 +74,42 @@ def _sweep(v: Values, target: Array, source: Array, uppers: Sequence[Affine]) ->
     return nest
 
 
+def layers(v: Values, uppers: Sequence[Affine]) -> Loop:
+    """for (i) for (j) for (k) for (l) { A0[i][j][k][l] = ...; for (d) A0[i][j][k][l] += A1[i][j][k + d][l]; }
+
+    No iteration of the four reads what another one writes, mostly, and some of them are short.
+    """
+    first, second = v.arrays[:2]
+    places = tuple(map(name, ITERATORS[: len(uppers)]))
+    order = v.random.sample(range(len(places)), len(places)) if v.chance(0.25) else range(len(places))
+    written = Read(first.name, tuple(places[k] for k in order))
+
+    def reads(*shifts: Affine) -> tuple[Read, ...]:
+        found = []
+        for _ in range(v.random.choice((1, 2, 2))):
+            moved = [p + constant(v.random.choice((-1, 0, 0, 0, 1))) for p in places]
+            for shift in shifts:
+                k = v.random.randrange(len(places))
+                moved[k] = moved[k] + shift
+            found.append(Read(second.name, tuple(moved)))
+        return tuple(found) if v.chance(0.9) else (*found, written)
+
+    body: list[Node] = [Assign(written, "{0} = {1};", _weighted(reads(), first.type))]
+    if v.chance(0.5):
+        add = Assign(written, v.template(first.type), _weighted(reads(name("d")), first.type))
+        body.append(Loop("d", (constant(0),), (constant(v.random.choice((2, 3, 3))),), 1, (add,)))
+        if v.chance(0.5):
+            body.append(Assign(written, "{0} = {1};", _weighted((written,), first.type)))
+    nest = tuple(body)
+    for i, upper in reversed(list(zip(ITERATORS, uppers, strict=False))):
+        short = constant(v.random.choice((2, 3, 4, 4, 6)))
+        high = short if v.chance(0.35) else upper
+        nest = (Loop(i, (constant(1),), (high,), v.random.choice((1,) * 8 + (-1,)), nest, v.chance(0.1)),)
+    (loop,) = nest
+    assert isinstance(loop, Loop)
+    return loop
+
+
 def shared_arrays(arrays: tuple[Array, ...]) -> tuple[Array, ...]:
     """All of the first one's type, for `shared`."""
     ctype = "float" if arrays[0].type == RECORD else arrays[0].type

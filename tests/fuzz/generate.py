@@ -11,6 +11,7 @@ from tests.fuzz.forms import (
     accumulation,
     by_value,
     kept_small,
+    layers,
     over_members,
     shared,
     shared_arrays,
@@ -49,6 +50,7 @@ from tests.fuzz.wrapping import within_bounds
 WRAPPING = (
     ("unsigned int",) * 2 + ("unsigned long",) * 2 + ("char", "unsigned char", "short", "unsigned short")
 )
+LAYERED = 4  # loops around each other
 SPELLED = 0.25  # of the programs have helper functions, `continue`, `goto` and `switch`
 CARRIED = 0.25  # of the others pass subscripts and iterators on in scalars
 GUARDED = 0.12  # of those without have loops within branches that depend on data
@@ -129,6 +131,8 @@ class Author(Values):
             count = self.random.choice((1, 1, 2, 3))
             return tuple(sums(self, self._header, scope) for _ in range(count))
         regions: list[list[Node]] = [[]]
+        if self.style.layered and not self.style.stencil:
+            self.depth = LAYERED  # numbers are small, too
         rank = min(max(self.depth - 1, 1), 3)
         if self.style.stencil:
             self.arrays = stencil_arrays(self.arrays, rank)
@@ -139,6 +143,11 @@ class Author(Values):
             bounds = [self._uppers(Scope())[0] for _ in range(rank)]
             regions[-1].append(stencil(self, bounds))
             self.deepest = rank + 1
+            self.left -= 2
+        if self.style.layered and not self.style.stencil:
+            self.arrays = stencil_arrays(self.arrays, LAYERED)
+            regions[-1].append(layers(self, [self._uppers(Scope())[0] for _ in range(LAYERED)]))
+            self.deepest = LAYERED
             self.left -= 2
         if self.style.shared:
             self.arrays = shared_arrays(self.arrays)

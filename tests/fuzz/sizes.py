@@ -59,7 +59,7 @@ def in_memory(p: Program) -> Program:
         return all(prod(at(e, n, m) for e in sizes) <= ELEMENTS for sizes in needed)
 
     sizes = p.sizes
-    while not any(fits(*size) for size in sizes):
+    while not any(fits(*size) for size in sizes) and any(map(any, sizes)):
         sizes = tuple((n // 2, m // 2) for n, m in sizes)
     return replace(p, sizes=tuple(size for size in sizes if fits(*size)))
 

@@ -20,7 +20,7 @@ class Style:
     a loop over time around two nests that read each other's arrays. `straight`: innermost bodies are long, of
     stores to a few elements and of scalars that pass values on. `shared`: several loops in one pass values on
     in its iterations. `turning`: innermost bodies have loops that data bound. `working`: iterations have an
-    array for what they compute on the way.
+    array for what they compute on the way. `layered`: four loops around each other, all parallel, some short.
     """
 
     constants: tuple[tuple[str, str], ...]
@@ -34,6 +34,7 @@ class Style:
     shared: bool
     turning: bool
     working: bool
+    layered: bool
 
 
 def random_style(random: Random) -> Style:
@@ -44,5 +45,5 @@ def random_style(random: Random) -> Style:
     known = PARAMETERS if kind < 0.5 else (random.choice(PARAMETERS),) if kind < 0.65 else ()
     alike = random.choice((*SPELLINGS, ""))
     constants = tuple((name, alike or random.choice(SPELLINGS)) for name in known)
-    chances = (0.35, 0.35, 0.3, 0.3, 0.25, 0.1, 0.12, 0.12, 0.12, 0.08)
+    chances = (0.35, 0.35, 0.3, 0.3, 0.25, 0.1, 0.12, 0.12, 0.12, 0.08, 0.08)
     return Style(constants, *map(chance, chances))

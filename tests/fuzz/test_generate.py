@@ -271,10 +271,20 @@ def turning(p: Program) -> bool:
     return any(isinstance(t.limit, Operation) and any(isinstance(n, If) for n in t.body) for t in turns)
 
 
+def layered(p: Program) -> bool:
+    """for (i) for (j < 3) for (k) for (l) A0[i][j][k][l] = ... A1[i][j][k - 1][l] ...;"""
+    stores = [(node, around) for node, around in everything(p) if isinstance(node, Assign)]
+    return any(
+        isinstance(node.target, Read) and len(node.target.subscripts) == len(around) == 4
+        and any(is_number(loop.uppers[0]) for loop in around)
+        for node, around in stores
+    )  # fmt: skip
+
+
 FORMS: tuple[Callable[[Program], bool], ...] = (
     bounded_twice, triangle_to_a_number, sum_of_iterators, shifted_by_three, flattened_rows_of_a_number,
     parameter_of_constant_rows, global_of_constant_rows, down_to_zero, accumulation, unsigned_bound,
-    narrow_array, scaled_record, stencil, shared, straight, turning,
+    narrow_array, scaled_record, stencil, shared, straight, turning, layered,
 )  # fmt: skip
 
 

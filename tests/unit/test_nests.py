@@ -85,8 +85,8 @@ def scope(dependences: str, **touched: tuple[str, ...]) -> Scope:
     return Scope(statements, isl.UnionMap(dependences))
 
 
-def cut(tree: Band | Sequence | Leaf, dependences: str, limit: int = 3) -> list[str]:
-    return describe(form(tree, scope(dependences), limit))
+def cut(tree: Band | Sequence | Leaf, dependences: str) -> list[str]:
+    return describe(form(tree, scope(dependences)))
 
 
 NONE = "{ }"
@@ -121,10 +121,6 @@ def test_a_thread_alone_takes_its_loops_with_it() -> None:
     assert cut(square("i", "j", permutable=False), serial) == [
         "kernel [one thread]", "  loop [S: i]", "    loop [S: j]", "      S",
     ]  # fmt: skip
-
-
-def test_at_most_so_many_parallel_dimensions() -> None:
-    assert cut(square("i", "j"), NONE, limit=1) == ["kernel [S: i]", "  loop [S: j]", "    S"]
 
 
 def both_statements(second: str = "j") -> Sequence:
