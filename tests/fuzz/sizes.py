@@ -67,7 +67,7 @@ def in_memory(p: Program) -> Program:
 def tried_at(p: Program, values: Mapping[str, int]) -> Program:
     """`p` with one more size, of these `values`, where its parameters have any and are no long work at it."""
     values = {name: value for name, value in values.items() if name in p.unknown}
-    if not values or max(values.values()) > MOST[max(nesting(region) for region in p.regions)]:
+    if not values or max(values.values()) > MOST[min(4, max(nesting(region) for region in p.regions))]:
         return p
     n, m = p.sizes[-1]
     size = (values.get("n", n), values.get("m", m))
