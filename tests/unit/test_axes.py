@@ -1,0 +1,159 @@
+"""Which parallel loops are axes of a grid, and how many threads there are along short ones."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import prod
+from pathlib import Path
+
+import pytest
+
+from benchmarks import programs
+from polygpu import devices, pipeline
+from polygpu.compilation import Options
+from polygpu.compiler import compile_certified
+from polygpu.mapping.products import Sizes
+from polygpu.mapping.program import Grid, Meet, Tiles, walk
+from polygpu.mapping.rules import fitted
+from polygpu.model.decisions import parse
+from polygpu.runtime import toolchain
+from tests.support_kernels import require_opencl
+from tests.unit.middle import mapped
+
+REALCODE = Path(__file__).parents[1] / "realcode"
+LAYERS = "float A[restrict n][m][p][q], float B[restrict n][m][p][q]"
+FOUR = "".join(f"for (int {i} = 0; {i} < {n}; {i}++) " for i, n in zip("ijkl", "nmpq", strict=True))
+COPY = "A[i][j][k][l] = B[i][j][k][l];"
+
+
+def made(body: str, decisions: str = "", parameters: str = LAYERS, device: str = "h100") -> Grid:
+    return mapped(f"int n, int m, int p, int q, {parameters}", body, device, decisions)
+
+
+def names(grid: Grid) -> tuple[str, list[str]]:
+    """Loops of blocks, and axes."""
+    inside = "".join(b.name for b in walk(grid.block) if isinstance(b, Tiles) and b.width == 1)
+    return inside, [a.name for a in grid.axes]
+
+
+@pytest.mark.parametrize(
+    ("body", "decisions", "expected"),
+    [
+        (FOUR + COPY, "", ("i", ["j", "k", "l"])),
+        (FOUR + "A[i][j][k][l] = B[l][k][j][i];", "", ("i", ["j", "k", "l"])),  # stored along l
+        (FOUR + "B[l][k][j][i] = A[l][k][j][i];", "", ("j", ["k", "l", "i"])),
+        (FOUR + COPY, "order(i, k, l)", ("j", ["i", "k", "l"])),
+        (FOUR + COPY, "threads(i: 2)", ("j", ["i", "k", "l"])),
+        (FOUR + COPY, "sequential(k)", ("", ["i", "j", "l"])),
+        (FOUR.replace("< m", "< 3") + COPY, "", ("i", ["j", "k", "l"])),  # enough points are left
+        (
+            FOUR.replace("< p", "< 3").replace("< m", "< 5").replace("< q", "< 100") + COPY,
+            "",
+            ("k", [*"ijl"]),
+        ),
+    ],
+)
+def test_one_of_four_parallel_loops_is_of_blocks(
+    body: str, decisions: str, expected: tuple[str, list[str]]
+) -> None:
+    assert names(made(body, decisions)) == expected
+
+
+def test_blocks_meet_where_they_use_tiles_again() -> None:
+    body = (
+        FOUR.replace("= 0; l < q", "= 1; l < q - 1")
+        + "A[i][j][k][l] = B[i][j][k][l - 1] + B[i][j][k][l + 1];"
+    )
+    assert any(isinstance(b, Meet) for b in walk(made(body, "stage(B)").block))
+    assert not any(isinstance(b, Meet) for b in walk(made(body, "stage()").block))
+
+
+def test_what_one_of_four_loops_computes_stays_in_registers() -> None:
+    """A layer of a network is one kernel, whose sums are no array."""
+    options = Options(device="h100", certify="off", offload="always")
+    found = pipeline.compile_file(str(REALCODE / "convolution_layer.c"), options)
+    (layer,) = (r for r in found.regions if r.scop.function == "convolve")
+    (kernel,) = layer.region.kernels
+    assert sorted(a.name for a in kernel.arrays) == ["bias", "in", "out", "weight"]
+
+
+@pytest.mark.parametrize("program", ["convolution_layer", "colours_of_an_image"])
+@pytest.mark.parametrize("level", [0, 1, 2])
+@pytest.mark.parametrize("device", ["8800gtx", "h100"])
+def test_layers_and_colours_are_the_originals(program: str, level: int, device: str, tmp_path: Path) -> None:
+    """To the bit, and nothing is refuted."""
+    source = REALCODE / f"{program}.c"
+    options = Options(target="emulator", device=device, level=level, offload="always")
+    found = compile_certified(str(source), options)
+    assert not [f for c in found.certificates for f in c.failures]
+    for suffix, text in found.files.items():
+        (tmp_path / f"{program}{suffix}").write_text(text)
+    flags = ("-O1", "-ffp-contract=off", "-w")
+    programs.call(("gcc", *flags, source, "-o", tmp_path / "original", "-lm"))
+    files = sorted(tmp_path.glob(f"{program}_*.c"))
+    programs.call(("gcc", *flags, "-fopenmp", *files, "-o", tmp_path / "made", "-lm"))
+    assert programs.call((tmp_path / "made",)).stdout == programs.call((tmp_path / "original",)).stdout
+
+
+@pytest.mark.parametrize("program", ["convolution_layer", "colours_of_an_image"])
+def test_decisions_of_layers_and_colours_replay(program: str) -> None:
+    path, options = str(REALCODE / f"{program}.c"), Options(device="h100", certify="off", offload="always")
+    once = pipeline.compile_file(path, options)
+    taken = tuple(t.decision for r in once.regions for each in r.taken for t in each)
+    assert pipeline.File(path, options).realise(taken, {}).files == once.files
+
+
+def test_sizes_of_short_axes() -> None:
+    device = devices.load("h100")
+
+    def found(sizes: Sizes, *extents: int | None) -> Sizes:
+        return fitted(sizes, extents, device)
+
+    wide: Sizes = [(4, 1, 1), (64, 1, 1)]
+    assert found(wide, None, None) == wide
+    assert found(wide, None, 64) == wide
+    assert found(wide, None, 3) == [(64, 1, 1), (3, 1, 1)]
+    assert found(wide, 2, 3) == [(2, 1, 1), (3, 1, 1)]
+    assert found(wide, 20, 3) == [(16, 1, 1), (3, 1, 1)]
+    assert found([(1, 1, 1), (8, 1, 1), (32, 1, 1)], None, 3, 3) == [(16, 1, 1), (3, 1, 1), (3, 1, 1)]
+    assert found([(16, 4, 4), (16, 8, 4)], None, 40) == [(16, 4, 4), (16, 3, 3)]
+    assert found([(256, 1, 1)], 100) == [(256, 1, 1)]  # of one axis, warps that are not needed end at once
+
+
+def test_lanes_are_of_all_colours() -> None:
+    parameters = "float A[restrict n][m][3], float B[restrict n][m][3]"
+    loops = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) for (int c = 0; c < 3; c++) "
+    grid = made(loops + "A[i][j][c] = B[i][j][c] * 2;", "", parameters)
+    assert [(a.name, a.threads) for a in grid.axes] == [("i", 1), ("j", 64), ("c", 3)]
+    assert prod(grid.shape) == 192
+
+
+def test_short_rows_lie_behind_each_other() -> None:
+    """There is no room between the pixels of an image, and some behind its longer rows."""
+    found = pipeline.compile_file(
+        str(REALCODE / "colours_of_an_image.c"), Options(device="h100", certify="off", offload="always")
+    )
+    buffers = {b.extents[-1]: b.pitch for r in found.regions for b in r.region.buffers if b.pitch is not None}
+    assert any(str(extent) == str(pitch) for extent, pitch in buffers.items())
+    assert any(str(extent) != str(pitch) for extent, pitch in buffers.items())
+
+
+def test_the_order_of_axes_is_that_of_decisions() -> None:
+    for order in (("i", "j", "k"), ("l", "k", "i"), ("j", "i", "l")):
+        grid = made(FOUR + COPY, str(parse(f"order({', '.join(order)})")[0]))
+        assert tuple(a.name for a in grid.axes) == order
+        assert all(a != b for a, b in pairwise(order))
+
+
+def test_pocl_has_layers_too(tmp_path: Path) -> None:
+    require_opencl()
+    source = REALCODE / "convolution_layer.c"
+    made_ = pipeline.compile_file(str(source), Options(target="opencl", certify="off", offload="always"))
+    for suffix, text in made_.files.items():
+        (tmp_path / f"layers{suffix}").write_text(text)
+    flags = ("-O1", "-ffp-contract=off", "-w")
+    programs.call(("gcc", *flags, source, "-o", tmp_path / "original", "-lm"))
+    files = sorted(tmp_path.glob("layers_*.c"))
+    programs.call(("gcc", *flags, *files, "-o", tmp_path / "made", "-lOpenCL", "-lm"))
+    assert toolchain.opencl_devices(("gcc",))
+    assert programs.call((tmp_path / "made",)).stdout == programs.call((tmp_path / "original",)).stdout
