@@ -15,8 +15,9 @@ import pytest
 from benchmarks import programs
 from polygpu import devices
 from polygpu.compilation import Compilation, Options
-from polygpu.model.kernel import Joined
+from polygpu.model.kernel import HostFor, HostIf, HostStatement, Joined
 from polygpu.model.linear import add
+from polygpu.offload.joined import loops_of
 from polygpu.pipeline import compile_file
 from polygpu.runtime import toolchain
 from polygpu.verify.certificate import certify
@@ -230,3 +231,32 @@ def test_one_launch_on_a_device(
     original = programs.build_original(kernel, tmp_path)
     for size in sizes:
         assert programs.run(program, size) == programs.run(original, size)
+
+
+@pytest.mark.parametrize(("inner", "joins"), [("t < i", False), ("t < n", True)])
+def test_loops_in_other_loops_are_one_launch_where_they_depend_on_none(
+    inner: str, joins: bool, tmp_path: Path
+) -> None:
+    """Of a loop whose other kernels cannot be joined, an inner one may be, but has no index of that."""
+    source = tmp_path / "f.c"
+    source.write_text(
+        "void f(int n, float A[restrict n][n], float B[restrict n], float C[restrict n])\n{\n#pragma scop\n"
+        "for (int i = 1; i < n; i++) {\n"
+        "for (int j = 0; j < n; j++) A[i][j] = A[i - 1][n - 1 - j] + B[j];\n"
+        f"for (int t = 0; {inner}; t++) {{ for (int j = 0; j < n; j++) C[j] = B[n - 1 - j] / 2;\n"
+        "for (int j = 0; j < n; j++) B[j] = C[j] + C[n - 1 - j]; }\n"
+        "}\n#pragma endscop\n}\n"
+    )
+    (made,) = compile_file(str(source), Options(device="h100", level=1, certify="off")).regions
+    region, found = made.region, set()
+    for kernel in region.kernels:  # all but one
+        kernels = tuple(replace(k, joined=k.name != kernel.name) for k in region.kernels)
+        found |= {j.loop.index for j in loops_of(replace(region, kernels=kernels), devices.load("h100"))}
+    inside = _indices(region.body) - {s.index for s in region.body if isinstance(s, HostFor)}
+    assert len(inside) == 1
+    assert bool(found & inside) == joins
+
+
+def _indices(body: tuple[HostStatement, ...]) -> set[str]:
+    found = {s.index for s in body if isinstance(s, HostFor)}
+    return found.union(*(_indices(s.body) for s in body if isinstance(s, HostFor | HostIf)))

@@ -53,6 +53,12 @@ class Layout:
         """Extent k as kernels write it: a constant, a parameter or a scalar argument."""
         return self._named(f"{self.buffer.name}_n{k}", self.buffer.extents[k])
 
+    def is_pitched(self, width: int) -> bool:
+        """Whether each row begins with `width` elements that can be accessed together."""
+        pitch = self.buffer.pitch
+        whole = not isinstance(pitch, Int) or pitch.value % width == 0  # what sizes decide is padded
+        return pitch is not None and not self.buffer.origin and whole
+
     def pitch(self) -> Expr | None:
         if self.buffer.pitch is None:
             return None

@@ -90,7 +90,7 @@ def _width(c: KernelContext, axis: Axis, *places: Expr) -> int:
     registers = {h.name for h in c.m.held}
     found = [e for e in places if isinstance(e, Reference) and e.array not in registers]
     layout = c.layouts.get(found[0].array) if len(found) == 1 else None
-    if layout is None or layout.buffer.pitch is None or layout.buffer.origin or axis.group == 1:
+    if layout is None or axis.group == 1:
         return 1
     *outer, last = found[0].subscripts
     if dict(linear(last).terms).get(Name(axis.name)) != 1 or any(axis.name in names_in(e) for e in outer):
@@ -98,7 +98,9 @@ def _width(c: KernelContext, axis: Axis, *places: Expr) -> int:
     first = substitute(c.points.expand(last), {c.points.register_names(axis)[-1]: Int(0)})
     multiples = {a.origin: a.aligned for a in c.m.axes}
     width = min(_group(c, axis), c.m.widest // SIZES.get(layout.buffer.type, c.m.widest or 1))
-    while width > 1 and (_group(c, axis) % width or not divides(width, first, multiples)):
+    while width > 1 and not (
+        _group(c, axis) % width == 0 and layout.is_pitched(width) and divides(width, first, multiples)
+    ):
         width //= 2
     return width
 

@@ -88,7 +88,7 @@ class Copy:
         return max(width, 1)
 
     def _aligned(self, width: int) -> bool:
-        pitched = self.layout.buffer.pitch is not None and not self.layout.buffer.origin
+        pitched = self.layout.is_pitched(width)
         return pitched and self.sizes[-1] % width == 0 and divides(width, self.offsets[-1], self.multiples)
 
     @property

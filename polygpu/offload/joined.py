@@ -12,14 +12,15 @@ from polygpu.model.kernel import (
     PART_BARRIERS,
     Barrier,
     HostFor,
+    HostIf,
     HostStatement,
     Joined,
     Kernel,
-    Launch,
     Part,
     Region,
 )
 from polygpu.model.kernel_walk import statements
+from polygpu.model.rewrite import scalars_in
 from polygpu.offload.instances import Sizes
 from polygpu.offload.seconds import Ledger
 from polygpu.offload.typical import typical
@@ -27,6 +28,7 @@ from polygpu.perf.lanes import uniform
 from polygpu.perf.launches import host_values, launches
 from polygpu.perf.resources import registers_of, resident
 from polygpu.printing.kernel_text import part_bytes
+from polygpu.printing.uses import host_expressions
 from polygpu.printing.uses import launches as launched
 
 _LAUNCHES = 3  # iterations of a loop of the host that are looked at
@@ -58,12 +60,19 @@ def loops_of(region: Region, device: Device) -> Iterator[Joined]:
     return (_joined(f"{stem}_loop{k}", loop, kernels, device) for k, loop in enumerate(loops))
 
 
-def _outermost(body: Iterable[HostStatement], kernels: frozenset[str]) -> Iterator[HostFor]:
+def _outermost(
+    body: Iterable[HostStatement], kernels: frozenset[str], around: frozenset[str] = frozenset()
+) -> Iterator[HostFor]:
+    """Those that depend on no index of loops `around`, which stay loops of the host."""
     for s in body:
-        if isinstance(s, HostFor) and {launch.kernel for launch in launched(s.body)} <= kernels:
-            yield s
-        elif not isinstance(s, Launch):
-            yield from _outermost(s.body, kernels)
+        match s:
+            case HostFor() if {launch.kernel for launch in launched(s.body)} <= kernels:
+                if not around & scalars_in(*host_expressions((s,))):
+                    yield s
+            case HostFor():
+                yield from _outermost(s.body, kernels, around | {s.index})
+            case HostIf():
+                yield from _outermost(s.body, kernels, around)
 
 
 def _may_join(kernel: Kernel, device: Device) -> bool:
