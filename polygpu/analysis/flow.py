@@ -316,4 +316,4 @@ def _in_few_pieces(order: isl.UnionMap) -> isl.UnionMap:
 
 def _in_one_piece(order: isl.Map) -> isl.Map:
     whole = isl.Map.from_basic_map(order.affine_hull())
-    return whole if whole.is_single_valued() else order.gist_domain(order.domain()).coalesce()
+    return whole if whole.is_single_valued() else coalesced(order.gist_domain(order.domain()))

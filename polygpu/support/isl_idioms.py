@@ -21,7 +21,7 @@ _CASES = 64  # floors of all cases of a value: with 120 the larger of it and 0 t
 _FLOORS = 8  # of a set: more than 4 are rare, and a step with 12 of them takes 20 us
 _HIDDEN, _LARGE = 2, 1000  # integers of a part that exist; coefficients that are no tiles'
 
-Piecewise = TypeVar("Piecewise", isl.Set, isl.Map, isl.UnionMap, isl.PwAff)
+Piecewise = TypeVar("Piecewise", isl.Set, isl.Map, isl.UnionSet, isl.UnionMap, isl.PwAff)
 Union = TypeVar("Union", isl.UnionSet, isl.UnionMap)
 
 _RESERVED = frozenset(

@@ -12,7 +12,7 @@ from polygpu.analysis.polyhedra import PolyStatement
 from polygpu.model.rewrite import again, locals_of, numbered, precedes
 from polygpu.model.scop import Let, Number
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import D, TooLongError, bounded, sets, union_set_of
+from polygpu.support.isl_idioms import D, TooLongError, bounded, coalesced, sets, union_set_of
 from polygpu.verify.slots import Slot, first_writes
 from polygpu.verify.source import Source, Writer
 
@@ -96,8 +96,8 @@ class Demand:
         first = union_set_of([s.set_tuple_name(names[old]) for old, s in found.items()])
         try:
             with bounded(_CLOSURE):
-                closed, _ = steps.coalesce().transitive_closure()
-                ends = first.union(first.apply(closed)).coalesce()
+                closed, _ = coalesced(steps).transitive_closure()
+                ends = coalesced(first.union(first.apply(closed)))
         except TooLongError:
             return everything
         return {

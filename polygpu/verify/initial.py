@@ -15,6 +15,7 @@ from functools import reduce
 import islpy as isl
 
 from polygpu.support.dataclass import dataclass
+from polygpu.support.isl_idioms import coalesced
 from polygpu.verify.events import Do, Place
 from polygpu.verify.order import WHOLE, Order
 from polygpu.verify.session import Copied, Session
@@ -51,7 +52,7 @@ def _copied(session: Session, copies: Sequence[Do], stores: dict[str, list[Do]])
     if len(arrays) != 1:
         return None
     (array,) = arrays
-    elements = reduce(isl.Map.union, (part.elements for part in parts)).coalesce()
+    elements = coalesced(reduce(isl.Map.union, (part.elements for part in parts)))
     first = all(_precedes(session, part, s) for part in parts for s in stores.get(array, []))
     if not first or not session.buffer(array).host or not elements.is_single_valued():
         return None

@@ -19,6 +19,7 @@ from polygpu.model.rewrite import numbered, rewrite
 from polygpu.model.scop import Store
 from polygpu.model.updates import update
 from polygpu.support.dataclass import dataclass
+from polygpu.support.isl_idioms import coalesced
 from polygpu.verify.events import Do, Leaf, Matched, Place, executions
 from polygpu.verify.order import BLOCK, WHOLE, Frame, equal, launches_before
 from polygpu.verify.session import Session
@@ -226,7 +227,7 @@ class Partials:
             if self.is_copy(a):
                 edges = ((found[reader], e) for reader in self.actions for e in self.edges(reader))
                 reads = (pairs.intersect_domain(live).range() for live, (by, pairs) in edges if by is a)
-                found[a] = reduce(isl.Set.union, reads, isl.Set.empty(found[a].get_space())).coalesce()
+                found[a] = coalesced(reduce(isl.Set.union, reads, isl.Set.empty(found[a].get_space())))
         return found
 
     def is_copy(self, a: Do) -> bool:
@@ -247,7 +248,7 @@ class Partials:
 
         def filled(a: Do) -> isl.Set:
             parts = (pairs.intersect_range(found[by]).domain() for by, pairs in self.edges(a))
-            union = reduce(isl.Set.union, parts, found[a]).coalesce()
+            union = coalesced(reduce(isl.Set.union, parts, found[a]))
             if exactly or union.is_empty():
                 return union
             return isl.Set.from_basic_set(union.remove_divs().simple_hull()).intersect(everywhere[a])

@@ -35,7 +35,7 @@ from polygpu.model.expr import Binary, Cast, Expr, Int, Literal, Unary, is_float
 from polygpu.model.scop import Number
 from polygpu.model.updates import EXTREMES, FUNCTIONS
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import D
+from polygpu.support.isl_idioms import D, coalesced
 from polygpu.verify.counterexample import doer, example, fixed_at
 from polygpu.verify.events import Do, executions
 from polygpu.verify.last import subtracted
@@ -169,7 +169,7 @@ class _Reduction:
         ]
         everywhere = self.partials.executions(a)
         nothing = self._own(a).intersect_domain(isl.Set.empty(everywhere.get_space()))
-        found = reduce(isl.Map.union, parts, nothing).coalesce()
+        found = coalesced(reduce(isl.Map.union, parts, nothing))
         if exactly or found.is_empty():
             return found
         return isl.Map.from_basic_map(found.remove_divs().simple_hull()).intersect_domain(everywhere)
@@ -304,9 +304,8 @@ class _Reduction:
     def _chain(self) -> tuple[isl.Map, isl.Map]:
         """Turns and elements to the first of an element's instances in the turn, and to the last."""
         executed = [self.session.instances(a, WHOLE).reverse() for a in self.partials.terms]
-        turn = reduce(
-            isl.Map.union, (m.apply_range(_turn(m.range(), self.rank)) for m in executed)
-        ).coalesce()
+        turns = (m.apply_range(_turn(m.range(), self.rank)) for m in executed)
+        turn = coalesced(reduce(isl.Map.union, turns))
         same = turn.apply_range(turn.reverse())
         writers, _ = self.session.source.writers(self.read)
         before = [w.instances for w in writers if (w.statement, w.number) == self.where]
