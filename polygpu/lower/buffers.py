@@ -364,7 +364,10 @@ def _is_open(p: Polyhedra, array: Array) -> bool:
 
 
 def _there(p: Polyhedra, array: Array, touched: isl.Set) -> isl.Set:
-    """Those in rows that are counted as touched when the region runs: data may rule out further ones."""
+    """Those within rows that are counted as touched when the region runs: data may rule out others."""
+    all_ = declared(p, array)
+    if all_ is not None:
+        return touched if touched.is_subset(all_) else touched.intersect(all_)
     first = array.extents[0]
     if not isinstance(first, Name):
         return touched
