@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from math import prod
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from polygpu.mapping.products import Sizes
 from polygpu.mapping.program import Grid, Meet, Tiles, walk
 from polygpu.mapping.rules import fitted
 from polygpu.model.decisions import parse
-from polygpu.runtime import toolchain
 from tests.support_kernels import require_opencl
 from tests.unit.middle import mapped
 
@@ -142,7 +140,6 @@ def test_the_order_of_axes_is_that_of_decisions() -> None:
     for order in (("i", "j", "k"), ("l", "k", "i"), ("j", "i", "l")):
         grid = made(FOUR + COPY, str(parse(f"order({', '.join(order)})")[0]))
         assert tuple(a.name for a in grid.axes) == order
-        assert all(a != b for a, b in pairwise(order))
 
 
 def test_pocl_has_layers_too(tmp_path: Path) -> None:
@@ -155,5 +152,4 @@ def test_pocl_has_layers_too(tmp_path: Path) -> None:
     programs.call(("gcc", *flags, source, "-o", tmp_path / "original", "-lm"))
     files = sorted(tmp_path.glob("layers_*.c"))
     programs.call(("gcc", *flags, *files, "-o", tmp_path / "made", "-lOpenCL", "-lm"))
-    assert toolchain.opencl_devices(("gcc",))
     assert programs.call((tmp_path / "made",)).stdout == programs.call((tmp_path / "original",)).stdout
