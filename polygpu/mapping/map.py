@@ -58,6 +58,7 @@ from polygpu.mapping.wave_tiles import waved
 from polygpu.model.decisions import Decision
 from polygpu.model.device import Device
 from polygpu.schedule.loop_names import loop_names
+from polygpu.schedule.nests import AXES
 from polygpu.schedule.tree import (
     Band,
     Host,
@@ -398,6 +399,10 @@ def _axis(grid: Grid, name: str, asked: Wanted, decision: Decision) -> tuple[int
         if backwards is not None:
             return k, backwards
     plain, parallel = name.removeprefix("-"), ", ".join(map(min, names))
+    others = [m for m in asked.nest.parallel if len(decision.names) > AXES and plain in loop_names(grid.p, m)]
+    if others:
+        why = f"a grid has {AXES} axes, and {len(decision.names)} loops are named; blocks go through others"
+        raise asked.refused(decision, "PG304", why, f"name {AXES} of them, the lanes' last")
     verdict = asked.sequential(plain)
     reason = verdict.why if verdict is not None else f"the parallel ones are {parallel}"
     why = f"'{plain}' is no parallel loop of this nest: {reason}"

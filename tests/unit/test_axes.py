@@ -15,6 +15,7 @@ from polygpu.mapping.products import Sizes
 from polygpu.mapping.program import Grid, Meet, Tiles, walk
 from polygpu.mapping.rules import fitted
 from polygpu.model.decisions import parse
+from polygpu.support.diagnostics import Diagnosed
 from tests.support_kernels import require_opencl
 from tests.unit.middle import mapped
 
@@ -140,6 +141,11 @@ def test_the_order_of_axes_is_that_of_decisions() -> None:
     for order in (("i", "j", "k"), ("l", "k", "i"), ("j", "i", "l")):
         grid = made(FOUR + COPY, str(parse(f"order({', '.join(order)})")[0]))
         assert tuple(a.name for a in grid.axes) == order
+
+
+def test_a_fourth_axis_is_refused() -> None:
+    with pytest.raises(Diagnosed, match="a grid has 3 axes, and 4 loops are named"):
+        made(FOUR + COPY, "order(i, j, k, l)")
 
 
 def test_pocl_has_layers_too(tmp_path: Path) -> None:
