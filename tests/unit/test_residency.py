@@ -184,7 +184,22 @@ def test_pragmas_about_data_keep_arrays_without_a_loop(tmp_path: Path) -> None:
     text = said(tmp_path, f"{block}\nx = a[1];")
     assert text.startswith("x = 0; polygpu_keep(); polygpu_map(&a[0], ")
     assert "; #pragma omp target data map(tofrom: a[0:n]) { step(n, a, b); step(n, b, a); } polygpu" in text
-    assert 'polygpu_release("the statement at line 16 ends"); polygpu_unmap(&a[0], ' in text
+    unmapped, _, left = text.partition("polygpu_unmap(&a[0], ")[2].partition(";")
+    assert unmapped and left.startswith(' polygpu_release("the statement at line 16 ends");')
+
+
+def test_what_two_walks_say_of_a_statement_lies_within_each_other(tmp_path: Path) -> None:
+    """A function that opens a scope and calls itself: what opens it calls it one that is looked after, what
+    looks after it calls it one that is not.
+    """
+    text = said(
+        tmp_path,
+        "return 0; } void down(int n, int m, float *a, float *b) { step(n, a, b); step(n, b, a);\n"
+        "for (int k = 0; k < m; k++) down(n, m - 1, a, b);",
+    )
+    assert text.count("polygpu_keep();") == text.count("polygpu_release(") == 1
+    paused, _, behind = text.partition("polygpu_pause(")[2].partition("polygpu_resume(polygpu_scopes); }")
+    assert paused and "polygpu_release" not in paused and "polygpu_release" in behind
 
 
 @pytest.mark.parametrize(

@@ -372,6 +372,23 @@ def test_constants_before_a_region(before: str, known: bool, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
+    ("declaration", "value"),
+    [
+        ("int k = -(16ul) + 3", "-13"),
+        ("int k = 4294967295u", "-1"),
+        ("unsigned k = -3", "4294967293u"),
+        ("long k = 4000000000u", "4000000000l"),
+        ("long k = -(3u)", "4294967293l"),
+        ("signed char k = 200", "-56"),
+    ],
+)
+def test_constants_before_a_region_are_converted(declaration: str, value: str, tmp_path: Path) -> None:
+    loop = "\n#pragma scop\nfor (int i = 0; i < 9; i++) a[i] = 2 * k;\n#pragma endscop\n"
+    scop = only_scop(tmp_path, f"void f(double *a) {{ {declaration}; {{ {loop} }} }}")
+    assert bodies(scop) == [f"a[i] = (2 * {value});"]
+
+
+@pytest.mark.parametrize(
     ("before", "between"),
     [
         ("int k; if (n == 3) k = 2; else k = 1;", (1, 2)),

@@ -17,7 +17,7 @@ from polygpu.frontend.names.scopes import Scope, Variable
 from polygpu.frontend.names.types import Basic
 from polygpu.frontend.text.clean import INLINE_ASSEMBLY
 from polygpu.frontend.text.nodes import inside, nodes, remembered
-from polygpu.model.expr import SIZES, is_floating
+from polygpu.model.expr import is_floating
 from polygpu.support.dataclass import dataclass
 
 
@@ -30,7 +30,7 @@ def constants_before(body: Any, first: Any, scope: Scope) -> Iterator[tuple[Vari
             case Variable(type=Basic(ctype), place="local" | "parameter") as variable:
                 value = scope.constant(node)
                 if value is not None and not is_floating(ctype) and not address_kept(body, name):
-                    kept = value.converted(ctype) if SIZES[ctype] < SIZES["int"] else value
+                    kept = value.converted(ctype)
                     if kept is not None:
                         yield variable, kept
 

@@ -56,9 +56,9 @@ def _within(context: FileContext, text: Text, node: Any, scope: Scope) -> Iterat
         if is_about_data(child):
             found = calls(child, inner, context.at(child).line)
             place = text.pragma(child)
-            yield from (Inserted(place, True, f" {call}") for call in found.before)
             end = text.behind(text.end(text.next(place))) if found.behind else place
-            yield from (Inserted(end, False, f" {call}") for call in found.behind)
+            yield from (Inserted(place, True, end, f" {call}") for call in found.before)
+            yield from (Inserted(end, False, place, f" {call}") for call in found.behind)
         elif isinstance(child, c_ast.Decl | c_ast.Typedef):
             inner.declare(child, "local")
         elif isinstance(child, c_ast.DeclList):

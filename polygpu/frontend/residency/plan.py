@@ -111,7 +111,7 @@ class _Planner:
         effects = self.program.effects(function.body, function_scope(function, self.program.context.scope))
         if effects.touches or effects.hidden or effects.runs:
             start = self.text.behind(self.text.of(function.body) + 1)
-            yield Inserted(start, True, f" polygpu_host_writes(0, 0, {literal(function.decl.name)});")
+            yield Inserted(start, True, start, f" polygpu_host_writes(0, 0, {literal(function.decl.name)});")
 
     def _needed(self, exported: Iterable[str]) -> list[Walk]:
         """The walks of loops that open scopes, of functions for other files, and of those called there."""
@@ -205,8 +205,9 @@ class _Planner:
             walk.run(placed.statement, placed.pragma, placed.scope.copy())
         what = "loop" if isinstance(last.node, LOOPS) else "statement"
         why = literal(f"the {what} at line {self.program.context.at(last.node).line} ends")
-        walk.begin(first.statement.start, f"{before} polygpu_keep();")
-        walk.end(last.statement.end, f" polygpu_release({why});{behind}")
+        start, end = first.statement.start, last.statement.end
+        walk.begin(start, end, f"{before} polygpu_keep();")
+        walk.end(start, end, f" polygpu_release({why});{behind}")
         self.opened.append(walk)
 
     def reached(self, function: Any) -> bool:
@@ -234,10 +235,10 @@ class _Planner:
         """The texts at offsets of the source; None where one of them is not certain."""
         if not walks and not said:
             return None
-        inserted = [*_merged(walk.inserted for walk in walks), *said]
+        inserted = _merged([*(walk.inserted for walk in walks), said])
         marks = self.text.expansion.gaps
         found: dict[int, str] = {}
-        for item in sorted(inserted, key=lambda i: (i.place, i.begins)):
+        for item in inserted:
             places = marks.get(item.place, ())
             if not places:
                 return None
@@ -264,14 +265,17 @@ class _Planner:
 
 
 def _merged(walks: Iterable[Sequence[Inserted]]) -> list[Inserted]:
-    """What walks say, once where several come to a statement; one may say the same twice, as with braces."""
-    found: dict[tuple[Inserted, int], None] = {}
-    for inserted in walks:
+    """What walks say, in order, once where several come to a statement.
+
+    One may say the same twice, as with braces.
+    """
+    found: dict[tuple[Inserted, int], int] = {}  # of which walk
+    for number, inserted in enumerate(walks):
         times = Counter[Inserted]()
         for item in inserted:
-            found[item, times[item]] = None
+            found.setdefault((item, times[item]), number)
             times[item] += 1
-    return [item for item, _ in found]
+    return [item for item, _ in sorted(found, key=lambda key: key[0].order(found[key]))]
 
 
 def _running(root: Any, names: set[str]) -> set[str]:

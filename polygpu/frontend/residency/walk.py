@@ -26,13 +26,25 @@ Said: TypeAlias = tuple[
 ]  # a variable, the offset behind it, and whether it is written
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Inserted:
-    """`text` before the token at `place` of the preprocessed text; what ends something comes first."""
+    """`text` before the token at `place` of the preprocessed text.
+
+    It begins something that ends at `other`, or ends what begins there. What begins nothing is said of what
+    starts at its place, or behind what begins at `other`.
+    """
 
     place: int
     begins: bool
+    other: int
     text: str
+
+    def order(self, walk: int) -> tuple[int, bool, int, int]:
+        """Its place among all that is inserted: what ends comes first, and things lie within each other.
+
+        What two walks say of the same statement lies within what the first one says.
+        """
+        return self.place, self.begins, -self.other, walk if self.begins else -walk
 
 
 def called(tree: Any) -> set[str]:
@@ -91,12 +103,18 @@ class Walk:
     disturbed: bool = False  # whether arrays may cross the bus wherever it comes by
     said: set[Said] = field(default_factory=set)  # in these statements, since regions may have run
 
-    def begin(self, start: int, text: str) -> None:
+    def say(self, start: int, text: str) -> None:
         """Before the statement that starts there, and before what was said to be there."""
-        self.inserted.insert(0, Inserted(self.text.before(start), True, text))
+        place = self.text.before(start)
+        self.inserted.insert(0, Inserted(place, True, place, text))
 
-    def end(self, end: int, text: str) -> None:
-        self.inserted.append(Inserted(self.text.behind(end), False, text))
+    def begin(self, start: int, end: int, text: str) -> None:
+        """Before what lies from `start` to `end`."""
+        self.inserted.insert(0, Inserted(self.text.before(start), True, self.text.behind(end), text))
+
+    def end(self, start: int, end: int, text: str) -> None:
+        """Behind what lies from `start` to `end`."""
+        self.inserted.append(Inserted(self.text.behind(end), False, self.text.before(start), text))
 
     def run(self, statement: Statement, pragma: Any, scope: Scope) -> None:
         """A statement of a block; enters what it declares. `pragma` has threads of OpenMP run it."""
@@ -145,15 +163,15 @@ class Walk:
         _, names = self.dying.pop()
         jumps = items and isinstance(items[-1], c_ast.Return | c_ast.Break | c_ast.Continue)
         for name in () if jumps else names:
-            self.end(end, f" polygpu_forget(&{name}, sizeof {name});")
+            self.end(brace, end, f" polygpu_forget(&{name}, sizeof {name});")
         for _, text in self._sayings(last, scope):
-            self.end(end, text)
+            self.end(brace, end, text)
 
     def _forgotten(self, start: int, all_blocks: bool) -> None:
         """Before a jump out of all blocks, or out of those in the innermost loop."""
         for loop, names in reversed(self.dying):
             for name in names:
-                self.begin(start, f" polygpu_forget(&{name}, sizeof {name});")
+                self.say(start, f" polygpu_forget(&{name}, sizeof {name});")
             if loop and not all_blocks:
                 break
 
@@ -266,18 +284,19 @@ class Walk:
 
     def _paused(self, statement: Statement, pause: str) -> None:
         """`pause` before the statement, and what makes it good behind."""
+        start, end = statement.start, statement.end
         if isinstance(statement.nodes[0], c_ast.Decl | c_ast.Typedef):
-            name = f"polygpu_scopes_{statement.start}"
-            self.begin(statement.start, f" const int {name} = {pause};")
-            self.end(statement.end, f" polygpu_resume({name});")
+            name = f"polygpu_scopes_{start}"
+            self.begin(start, end, f" const int {name} = {pause};")
+            self.end(start, end, f" polygpu_resume({name});")
         else:
-            self.begin(statement.start, f" {{ const int polygpu_scopes = {pause};")
-            self.end(statement.end, " polygpu_resume(polygpu_scopes); }")
+            self.begin(start, end, f" {{ const int polygpu_scopes = {pause};")
+            self.end(start, end, " polygpu_resume(polygpu_scopes); }")
 
     def _touched(self, start: int, effects: Effects, scope: Scope) -> None:
         for key, text in self._sayings(effects, scope):
             if not self._is_said(*key):
-                self.begin(start, text)
+                self.say(start, text)
                 self.said.add(key)
 
     def _is_said(self, variable: Variable | None, offset: str, writes: bool) -> bool:
@@ -351,7 +370,7 @@ class Walk:
         if self.opener:
             why = literal(f"return at line {self.program.context.at(node).line}")
             self._forgotten(start, all_blocks=True)
-            self.begin(start, f" polygpu_release({why});")
+            self.say(start, f" polygpu_release({why});")
             return
         if any(names for _, names in self.dying) and self.program.effects(node.expr, scope).may_run:
             raise NotPlainError("a region runs where arrays end their life")
@@ -375,10 +394,10 @@ class Walk:
         end = self.text.end(start)
         self.statement(Statement(start, end, (node,)), scope)
         for _, text in self._sayings(last, scope):
-            self.end(end, text)
+            self.end(start, end, text)
         if self.inserted:
-            self.begin(start, " {")
-            self.end(end, " }")
+            self.begin(start, end, " {")
+            self.end(start, end, " }")
         self.inserted = outer + self.inserted
 
     def _before(self, start: int, node: Any, scope: Scope) -> None:
