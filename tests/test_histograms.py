@@ -53,6 +53,11 @@ BODIES = {
         "float",
         "{ float t = w[i]; if (a[i] % 3) t = -t; if (t > 5) t = 5; h[a[i] & 63] += t; }",
     ),
+    "of every third": ("int", "if (a[i] > 9) if (i % 3 == 1) h[a[i] & 63] += i;"),
+    "of some of a nest": (
+        "int",
+        "for (int k = 0; k < 5; k++) if (a[i] > k) if ((i + k) % 3 == 1) h[a[i] & 63] += k;",
+    ),
     "of some at two places": ("int", "{ if (a[i] > 9) h[a[i] & 63]++; if (a[i] % 3) h[a[i] % 61] -= i; }"),
 }
 
@@ -171,7 +176,10 @@ def test_updates_of_several_members_are_several_histograms(tmp_path: Path) -> No
     assert_same(made, tmp_path, 500)
 
 
-@pytest.mark.parametrize("name", ["of the two ends of an edge", "of a local that tests change"])
+@pytest.mark.parametrize(
+    "name",
+    ["of every third", "of some of a nest", "of the two ends of an edge", "of a local that tests change"],
+)
 def test_updates_are_histograms(name: str, tmp_path: Path) -> None:
     ctype, body = BODIES[name]
     made = compiled(program(body, ctype), tmp_path)

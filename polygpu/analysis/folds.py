@@ -56,7 +56,7 @@ from polygpu.model.expr import (
     is_floating,
     type_of,
 )
-from polygpu.model.rewrite import map_actions, references, scalars_in, substitute, walk
+from polygpu.model.rewrite import map_access, map_actions, references, scalars_in, substitute, walk
 from polygpu.model.scop import Access, Action, Array, Assumption, Branch, Course, Let, Scop, Statement, Store
 from polygpu.model.updates import EXTREMES, OTHER_SIDE, alike, neutral
 from polygpu.support.dataclass import dataclass
@@ -489,15 +489,11 @@ def _renamed(s: Statement, iterators: tuple[str, ...]) -> Statement:
         sign = "-" if isinstance(e, str) and e.startswith("-") else ""
         return e if isinstance(e, int) else sign + plain[e.removeprefix("-")]
 
-    def access(a: Access) -> Access:
-        forms = tuple(tuple(map(value, f)) for f in a.forms)
-        return replace(a, reference=place(a.reference), forms=forms)
-
     return replace(
         s,
         iterators=iterators,
         domain=tuple(map(value, s.domain)),
         schedule=tuple(map(entry, s.schedule)),
         body=map_actions(s.body, value, place),
-        accesses=tuple(map(access, s.accesses)),
+        accesses=tuple(map_access(a, place, value) for a in s.accesses),
     )

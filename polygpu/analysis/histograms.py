@@ -32,11 +32,7 @@ from polygpu.analysis.inlined import (
 from polygpu.analysis.names import FreeNames
 from polygpu.analysis.reductions import may_reorder
 from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, Reference
-from polygpu.model.rewrite import (
-    map_actions,
-    rewrite,
-    substitute,
-)
+from polygpu.model.rewrite import map_access, map_actions, rewrite, substitute
 from polygpu.model.scop import (
     Access,
     Array,
@@ -346,10 +342,10 @@ class _Copies:
             return new
 
         def access(a: Access) -> Access:
-            forms = [tuple(map(self._dealt, f)) for f in a.forms]
-            if member(a.reference) == self.mine:
-                forms = [*(forms or [()] * len(self.extents)), *((e,) for e in own)]
-            return replace(a, reference=place(a.reference), forms=tuple(forms))
+            new = map_access(a, place, self._dealt)
+            if member(a.reference) != self.mine:
+                return new
+            return replace(new, forms=(*(new.forms or [()] * len(self.extents)), *((e,) for e in own)))
 
         inner = [*copies, *plain, *turns]
         entries = dict(zip(s.iterators, s.schedule[1::2], strict=True))

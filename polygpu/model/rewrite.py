@@ -228,6 +228,14 @@ def map_references(body: Iterable[Action], change: ReferenceChange) -> tuple[Act
     return map_actions(body, read, target)
 
 
+def map_access(a: Access, place: Callable[[Reference], Reference], affine: Callable[[Expr], Expr]) -> Access:
+    """An access with `affine` applied to what tells when it happens, and to which elements. What is on its
+    course has iterators of its own.
+    """
+    guards, forms = tuple(map(affine, a.guards)), tuple(tuple(map(affine, f)) for f in a.forms)
+    return replace(a, reference=place(a.reference), guards=guards, forms=forms)
+
+
 def map_scop(scop: Scop, value: Change, affine: Change) -> Scop:
     """`scop` with `value` applied to what its statements compute and access, and `affine` to what tells when
     and how much: domains, guards, extents, and what is tested. A reference stays one.
@@ -245,11 +253,10 @@ def map_scop(scop: Scop, value: Change, affine: Change) -> Scop:
         return replace(a, extents=tuple(e if e is None else affine(e) for e in a.extents))
 
     def access(a: Access) -> Access:
-        forms = tuple(map(all_of, a.forms))
         course = a.course and replace(
             a.course, domain=all_of(a.course.domain), subscripts=all_of(a.course.subscripts)
         )
-        return replace(a, reference=place(a.reference), guards=all_of(a.guards), forms=forms, course=course)
+        return replace(map_access(a, place, affine), course=course)
 
     def statement(s: Statement) -> Statement:
         body, accesses = map_actions(s.body, value, place), tuple(map(access, s.accesses))
