@@ -28,6 +28,7 @@ from polygpu.model.kernel_walk import loop_length
 from polygpu.model.linear import conjunction, simplify
 from polygpu.model.rewrite import substitute
 from polygpu.perf.cost import rolled_loops
+from polygpu.schedule.loop_names import falls
 from polygpu.schedule.tree import Member, Node
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnostic
@@ -198,10 +199,14 @@ class RunCode:
         names |= {a.name for a in self.c.m.axes if a.threads == 1 and a.per_thread == 1}
         return names | {step.name for step in self.steps}
 
+    def _around(self) -> set[str]:
+        """The names around the loops, and those of the program."""
+        names = {n for a in self.c.m.axes for n in (a.name, a.origin)}
+        return names | {f.name for f in self.c.m.outer} | self.c.m.p.names()
+
     def _loop_names(self) -> tuple[str, ...]:
         """Names for the schedule dimensions below the points: iterators where they are the dimension."""
-        taken = {n for a in self.c.m.axes for n in (a.name, a.origin)}
-        taken |= {f.name for f in self.c.m.outer} | self.c.m.p.names()
+        taken = self._around()
         around = {step.name for step in self.steps}  # of which one may be an iterator of another statement
         names: list[str] = []
         for d, (rows, width) in enumerate(zip(self._rows_below(), self._widths(), strict=True)):
@@ -212,6 +217,18 @@ class RunCode:
             taken.add(name)
             names.append(name)
         return tuple(names)
+
+    @cached_property
+    def _opposites(self) -> dict[str, str]:
+        """Of loops that go up while iterators go down, names for what goes down."""
+        taken = self._around() | set(self._loop_names()) | {step.name for step in self.steps}
+        found: dict[str, str] = {}
+        for name, rows, width in zip(self._loop_names(), self._rows_below(), self._widths(), strict=True):
+            if rows and not width and all(map(falls, rows.values())):
+                down = Member({s: row.neg() for s, row in rows.items()})
+                found[name] = member_name(self.c.m.p, down, f"{name}_down", taken)
+                taken.add(found[name])
+        return found
 
     def _rows_below(self) -> tuple[dict[str, isl.PwAff], ...]:
         """Of each schedule dimension below the points the rows of the statements that have one there."""
@@ -292,7 +309,8 @@ class RunCode:
                     return self._open(tree, guards, needed, rest, guarded, uniform)
                 even = names_in(lower) | names_in(upper) <= uniform
                 inner = self._emit(body, guards, pending, guarded, uniform | {index} if even else uniform)
-                return self._loop(For(index, lower, upper, step, inner, uniform=even))
+                opposite = self._opposites.get(index, "")
+                return self._loop(For(index, lower, upper, step, inner, even, opposite=opposite))
             case ScanIf(test, then, otherwise):
                 needed = self._needed(pending, names_in(test))
                 if needed:

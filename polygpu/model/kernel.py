@@ -87,7 +87,8 @@ class Move:
 class For:
     """`for (int index = lower; index < upper; index += step)`, step > 0; `unroll` fully when True.
 
-    With `fragments`, a policy of tensor cores, a warp runs it together: see `model.fragments`.
+    With `fragments`, a policy of tensor cores, a warp runs it together: see `model.fragments`. What is its
+    `opposite` counts down in the source.
     """
 
     index: str
@@ -98,6 +99,7 @@ class For:
     uniform: bool
     unroll: bool = False
     fragments: str = ""
+    opposite: str = ""
 
 
 @dataclass(frozen=True, slots=True)

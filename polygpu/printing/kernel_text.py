@@ -20,6 +20,7 @@ from polygpu.model.kernel_walk import statements
 from polygpu.perf.elements import SharedPlace, shared_places
 from polygpu.perf.resources import shared_bytes
 from polygpu.printing import uses
+from polygpu.printing.countdown import counted_down
 from polygpu.printing.dialect import Dialect
 from polygpu.printing.dialects import HOST_C
 from polygpu.printing.folding import folded
@@ -94,7 +95,7 @@ def kernel_text(
     body = (
         _call(kernel, chunks, offset, dialect)
         if function
-        else [*_shared_lines(kernel, dialect, dynamic), *print_body(kernel.body, names)]
+        else [*_shared_lines(kernel, dialect, dynamic), *print_body(counted_down(kernel.body), names)]
     )
     threads, blocks = prod(kernel.block), _resident(kernel, device)
     alone = 1 if not axes and device.warp < threads else 0  # else a compiler saves registers for others
@@ -137,7 +138,10 @@ def _function(kernel: Kernel, names: Names, changing: Set[str], whole: bool) -> 
     arrays = tuple(a if a.name not in changing else replace(a, space="global") for a in kernel.arrays)
     kernel = replace(kernel, arrays=arrays)
     names = replace(names, dialect=dialect, arrays=_arrays(kernel))
-    body = [*_shared_lines(kernel, dialect, part_bytes(kernel), part), *print_body(kernel.body, names)]
+    body = [
+        *_shared_lines(kernel, dialect, part_bytes(kernel), part),
+        *print_body(counted_down(kernel.body), names),
+    ]
     indices = ("const uint3 threadIdx", "const uint3 blockIdx", f"int {part}")
     parameters = (*indices, *_parameters(kernel, dialect, changing))
     return BlockText(parameters, "\n".join(folded(indented(body))))

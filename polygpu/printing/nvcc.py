@@ -6,6 +6,9 @@
 - nvcc 13.0 to 13.5: `a[-2 * i + 64]` is held to be none of the elements that constants name, one of which is
   kept in a register while `a[-2 * i + 64]` is stored. `a[64 - 2 * i]` and `a[-(2 * i)]` are not.
 - nvcc 12.6 to 13.3, compute capability 9.0: `max(max(-k, k + a), b)` is `max(max(k, k + a), b)`.
+- nvcc 12.4 to 13.5, compute capability 9.0: `for (int c = a; c < -j; ++c)` in a loop over `j` may end after
+  its first iteration, where `j` is computed behind its first use. Neither loops that count down have such
+  tests (`printing.countdown`), nor do others, which go on while `c + j < 0` (`printing.printer`).
 """
 
 from __future__ import annotations

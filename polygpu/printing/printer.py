@@ -304,15 +304,28 @@ def braced(head: str, lines: Iterable[str]) -> list[str]:
 
 
 def loop_head(loop: For | HostFor, names: Names) -> str:
-    """`for (...)` of a loop of either side; `<=` where the upper bound is `last + 1`."""
+    """`for (...)` of a loop of either side, which counts down where its step is less than zero."""
     index = names.dialect.spell(loop.index)
-    match loop.upper:
-        case Binary("+", last, Int(1)):
-            test = f"{index} <= {_operand(last, LEVELS['<<'], names)}"
-        case _:
-            test = f"{index} < {_operand(loop.upper, LEVELS['<<'], names)}"
-    step = f"++{index}" if loop.step == 1 else f"{index} += {loop.step}"
-    return f"for (int {index} = {print_expr(loop.lower, names)}; {test}; {step})"
+    by = f"{index} {'+' if loop.step > 0 else '-'}= {abs(loop.step)}"
+    step = {1: f"++{index}", -1: f"--{index}"}.get(loop.step, by)
+    return f"for (int {index} = {print_expr(loop.lower, names)}; {_goes_on(loop, index, names)}; {step})"
+
+
+def _goes_on(loop: For | HostFor, index: str, names: Names) -> str:
+    """The test of a loop: `<=` where the upper bound is `last + 1`, and none against what begins with a sign
+    (`printing.nvcc`).
+    """
+    up = loop.step > 0
+    compare, bound = ("<" if up else ">"), loop.upper
+    match bound:
+        case Binary("+" | "-" as op, last, Int(1)) if (op == "+") == up:
+            compare, bound = f"{compare}=", last
+        case Int(-1) if not up:
+            compare, bound = ">=", Int(0)
+    match bound:
+        case Unary("-", opposite):
+            return f"{index} + {_operand(opposite, LEVELS['*'], names)} {compare} 0"
+    return f"{index} {compare} {_operand(bound, LEVELS['<<'], names)}"
 
 
 def print_host(
