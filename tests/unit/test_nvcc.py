@@ -63,6 +63,19 @@ void f(int n)
 }
 """
 
+OPPOSITES = """
+void f(int n, int m, float s[8], float a[n][8][n])
+{
+#pragma scop
+    for (int i = n - 1; i >= 0; i -= 2)
+        for (int j = -1; j < i + 2; j++)
+            for (int k = 2; k >= j + 1; k--)
+                for (int l = j + 1; l < i; l++)
+                    s[j + 1] = s[2] * 0.5f + a[i][k][l];
+#pragma endscop
+}
+"""
+
 
 def cuda(text: str, directory: Path) -> str:
     file = directory / "loops.c"
@@ -88,6 +101,12 @@ def test_what_is_read_beside_stores_is_not_restrict(tmp_path: Path) -> None:
 def test_kernels_have_no_negative_factors(tmp_path: Path) -> None:
     text = cuda(FACTORS, tmp_path)
     assert "a[64 - 2 * i] = a[6] + 3" in text
+
+
+def test_loops_do_not_end_at_opposites(tmp_path: Path) -> None:
+    text = cuda(OPPOSITES, tmp_path)
+    assert "for (int k = 2; k > j; --k)" in text
+    assert not re.search(r"for \(.*; \w+ [<>]=? -", text)
 
 
 def test_nvcc_loads_what_the_kernel_has_stored(tmp_path: Path) -> None:
