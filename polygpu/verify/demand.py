@@ -9,7 +9,7 @@ import islpy as isl
 
 from polygpu.analysis.dead import Place
 from polygpu.analysis.polyhedra import PolyStatement
-from polygpu.model.rewrite import again, locals_of, numbered, precedes
+from polygpu.model.rewrite import again, exclusive, locals_of, numbered, precedes
 from polygpu.model.scop import Let, Number
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, TooLongError, bounded, coalesced, sets, union_set_of
@@ -122,8 +122,20 @@ class Demand:
             yield from (s.name for s in self.source.p.statements if self._misses_local(s))
 
     def _finds(self, old: Slot, w: Writer) -> bool:
-        """Whether an old value that anything may depend on is one that `w` has written."""
-        return not w.instances.intersect_domain(self.instances(old)).is_empty()
+        """Whether an old value that anything may depend on is one that `w` has written, in an instance that
+        may do both.
+        """
+        found = w.instances.intersect_domain(self.instances(old))
+        if w.statement == old.statement and self._only_instead(old, w):
+            found = found.subtract(_identity(w))
+        return not found.is_empty()
+
+    def _only_instead(self, old: Slot, w: Writer) -> bool:
+        """Whether the old value matters only to actions that an instance executes instead of `w`."""
+        readers = {reader for read, reader in self._reads if read == old}
+        return bool(readers) and not any(
+            not reader or again(w.number, reader) or not exclusive(w.number, reader) for reader in readers
+        )
 
     def _comes_back(self, write: Slot) -> bool:
         """Whether another iteration of a loop within the instance may find what `write` leaves."""

@@ -11,10 +11,13 @@ import pytest
 from polygpu import pipeline
 from polygpu.analysis import polyhedra
 from polygpu.compilation import Options
+from polygpu.frontend import FrontendOptions, lift
 from polygpu.lower.realise import CompiledRegion
-from polygpu.model.expr import Name, Reference
+from polygpu.model.expr import Int, Name, Reference
 from polygpu.model.kernel import Assign, If, Statement
 from polygpu.model.kernel_walk import map_statements
+from polygpu.model.rewrite import numbered
+from polygpu.model.scop import Let, Store
 from polygpu.support.isl_idioms import TooLongError
 from polygpu.verify.certificate import certify
 from polygpu.verify.demand import Demand
@@ -237,3 +240,39 @@ def test_differences_of_unsigned_values_decide_nothing(test: str, known: bool, t
     everywhere = isl.Set(f"[n] -> {{ {write.statement}[i] : 0 <= i < n }}")
     assert write.reached.is_subset(everywhere)
     assert write.reached.is_equal(everywhere) == (not known)
+
+
+BRANCHES = """
+void f(int n, int x[restrict n], int y[restrict n][8])
+{
+#pragma scop
+    for (int i = 0; i < n; i++) {
+        int t = y[i][0];
+        BODY
+    }
+#pragma endscop
+}
+"""
+OTHER = "if (y[i][2] > 2) t = y[i][3]; x[i] = t;"
+
+
+@pytest.mark.parametrize(
+    ("body", "missed"),
+    [
+        (f"if (y[i][1] > 1) {{ t = 7; }} else {{ {OTHER} }}", False),
+        (f"if (y[i][1] > 1) {{ t = 7; }} {OTHER}", True),
+        (f"if (y[i][1] > 1) {{ t = 7; }} else {{ {OTHER} }} x[i] += t;", True),
+        (f"for (int k = 0; k < y[i][4]; k++) if (y[i][k] > 1) {{ t = 7; }} else {{ {OTHER} }}", True),
+    ],
+)
+def test_what_only_another_branch_may_find_is_not_missed(body: str, missed: bool, tmp_path: Path) -> None:
+    (tmp_path / "v.c").write_text(BRANCHES.replace("BODY", body))
+    p = polyhedra.build(lift(str(tmp_path / "v.c"), FrontendOptions(cc="")).scops[0])
+    places = [
+        (s.name, number)
+        for s in p.statements
+        for number, a in numbered(s.body)
+        if isinstance(a, Store | Let) and a.value == Int(7)
+    ]
+    assert len(places) == 1
+    assert bool([*Demand(Source(p), frozenset(places)).missed()]) == missed
