@@ -22,6 +22,7 @@ from polygpu.mapping.check import check_grid
 from polygpu.mapping.wanted import RefusedError
 from polygpu.model.kernel_walk import hidden_names
 from polygpu.pipeline import File, decisions_of
+from polygpu.printing.countdown import counted_down
 from polygpu.printing.emit import emit_device
 from polygpu.support.diagnostics import Diagnosed, Diagnostic, render
 from polygpu.verify.certificate import certify
@@ -206,8 +207,9 @@ def are_well_formed(regions: Iterable[CompiledRegion]) -> None:
     problems = [problem for r in regions for grid in r.grids for problem in check_grid(grid)]
     assert not problems, problems
     for kernel in (kernel for r in regions for kernel in r.region.kernels):
-        hidden = [*hidden_names(kernel.body, frozenset(s.name for s in kernel.scalars))]
-        assert not hidden, f"{kernel.name} hides {hidden}"
+        for body in (kernel.body, counted_down(kernel.body)):
+            hidden = [*hidden_names(body, frozenset(s.name for s in kernel.scalars))]
+            assert not hidden, f"{kernel.name} hides {hidden}"
     for statement in (s for r in regions for s in r.polyhedra.statements):
         order = statement.schedule
         placed = statement.domain.is_subset(order.domain()) and order.is_single_valued()
