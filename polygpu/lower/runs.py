@@ -123,10 +123,12 @@ class RunCode:
     ) -> Code | None:
         """Loops that all points of a block have in common, with tests in tiles that some run a part of.
 
-        None where points beyond the nest could not run these.
+        None where points beyond the nest could not run these, or a tile is one iteration.
         """
-        rows = [row for s in step.member.statements for row in entries(self.node, s)]
-        at = next(k for k, row in enumerate(rows) if row is step.member.rows[step.member.statements[0]])
+        rows = entries(self.node, first := step.member.statements[0])
+        at = next((k for k, row in enumerate(rows) if row is step.member.rows[first]), None)
+        if at is None:
+            return None
         axes = self.c.m.axes
         uneven = Uneven(order, context, axes, at, step.width, self._loop_names())
         known = self.c.block_context().intersect(self.c.visits(step, self.steps[:-1]))
