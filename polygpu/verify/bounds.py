@@ -14,7 +14,7 @@ from polygpu.support.isl_idioms import D
 from polygpu.support.recent import Same
 from polygpu.verify.affine import UNIVERSE, Scope, constant, variable
 from polygpu.verify.counterexample import doer, element, parameters, sample, values
-from polygpu.verify.events import Do, Place, relation
+from polygpu.verify.events import Do, Place, executions, relation
 from polygpu.verify.layouts import size
 from polygpu.verify.order import WHOLE
 from polygpu.verify.session import Session
@@ -118,8 +118,9 @@ def _never_read(session: Session, action: Do, place: Place, outside: isl.Set) ->
     """Whether the source, and so the kernel, reads nothing there, or the same element, which it may only do
     when data says so.
     """
-    executions = session.happening(action, place, outside_of(action, outside), WHOLE)
-    if executions.is_empty():
+    wrong = executions(action.point, WHOLE.dims(action.point), outside)
+    happening = session.happening(action, place, wrong, WHOLE)
+    if happening.is_empty():
         return True
     leaf = action.leaf(place)
     if leaf is None or not isinstance(leaf.source, Reference) or place.space != "global":
@@ -128,11 +129,7 @@ def _never_read(session: Session, action: Do, place: Place, outside: isl.Set) ->
     statement = session.p.statement(action.matched.statement)
     access = next((a for a in statement.accesses if a.reference == leaf.source and not a.write), None)
     optional = access is not None and not access.must
-    return optional and executions.is_subset(session.instances(action, WHOLE).domain())
-
-
-def outside_of(action: Do, outside: isl.Set) -> isl.Set:
-    return relation(action.point, (), WHOLE.dims(action.point)).intersect_params(outside.params()).domain()
+    return optional and happening.is_subset(session.instances(action, WHOLE).domain())
 
 
 def _wrong(session: Session, trace: Trace, action: Do, place: Place, wrong: isl.Set, message: str) -> Failure:
