@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 
+from polygpu.compilation import Options
+from polygpu.compiler import compile_chosen
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.expr import Binary, Expr, Int, Literal, Name, Reference, Unary
 from polygpu.model.kernel import Assign, Barrier, Declare, For, If, Region, Statement
 from polygpu.model.kernel_walk import bodies, statements, with_bodies
 from polygpu.model.rewrite import rewrite
+from polygpu.printing.uses import launches
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import VALUES, Certificate
 from tests.test_mapped_programs import VECTOR
 from tests.test_mapped_sums import region
+from tests.unit.kernel_mutants import launches_dropped
 
 Change = Callable[[Statement], tuple[Statement, ...]]
 Kind = Callable[[Statement], bool]
@@ -187,3 +192,18 @@ def test_each_barrier_is_needed(number: int, product: CompiledRegion) -> None:
     assert len(barriers) == 6
     certificate = certified(product, gone(lambda s: s is barriers[number]))
     assert any("no barrier in between" in f.message for f in certificate.failures)
+
+
+def test_partial_results_of_a_loop_that_is_several_are_its_own_turns() -> None:
+    """The last of the host's loops with the same launches lacks one of those that make and add up parts."""
+    path = Path(__file__).parent / "fuzz" / "found" / "loop-of-the-host-in-several.c"
+    options = Options(target="emulator", device="generic", level=2)
+    (made,) = compile_chosen(str(path), options).regions
+    names = [launch.kernel for launch in launches(made.region.body)]
+    (parts,) = {
+        k.name for k in made.region.kernels if any(a.name == "A1_part" and a.written for a in k.arrays)
+    }
+    last = max(k for k, name in enumerate(names) if name == parts)
+    assert names.count(parts) > 1 and not certify(made).failures
+    for wrong in list(launches_dropped(made.region))[last : last + 2]:
+        assert certify(replace(made, region=wrong)).failures

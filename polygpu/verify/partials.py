@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import field, replace
 from functools import cached_property, reduce
-from itertools import takewhile
+from itertools import permutations, takewhile
 from typing import TypeVar
 
 import islpy as isl
@@ -42,8 +42,28 @@ def groups(session: Session) -> Iterator[tuple[Do, ...]]:
         while more := {m for a in _touching(actions, arrays, left[0]) for m in _local(a, carried)} - arrays:
             arrays |= more
         group = tuple(_touching(actions, arrays, left[0]))
-        yield group
+        yield from _in_turns(group, carried)
         left = [a for a in left if a not in group]
+
+
+def _in_turns(group: tuple[Do, ...], carried: Collection[str]) -> Iterable[tuple[Do, ...]]:
+    """The actions apart that are in different loops of the host, none within another, where the launches of
+    each have temporaries from each other alone: one loop may be several, with other launches in each.
+
+    No turn of one has launches of another in it. What these have stored before is no matter if a turn has
+    stored all that it reads, which `Partials` finds out.
+    """
+    parts: dict[tuple[str, ...], list[Do]] = {}
+    for a in group:
+        parts.setdefault(a.point.launch.loops, []).append(a)
+    if any(one[: len(other)] == other for one, other in permutations(parts, 2)):
+        return (group,)
+    for part in parts.values():
+        stored = {a.target.array for a in part if a.target is not None}
+        read = {r.array for a in part for r in a.reads if r.array in carried}
+        if not read <= stored or not any(a.matched is not None for a in part):
+            return (group,)
+    return map(tuple, parts.values())
 
 
 def _carried(session: Session, actions: Iterable[Do]) -> frozenset[str]:
