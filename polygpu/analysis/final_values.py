@@ -151,7 +151,7 @@ def _copy(
 ) -> PolyStatement:
     """The statement `array[e] = expanded[outer][e]` for the elements `copied`, after all others."""
     array, elements = access.reference.array, _elements(access)
-    name = f"F_{array}"
+    name = _unused(f"F_{array}", p)
     space = statement_space(p.parameters, name, elements)
     domain = named(space, copied)
     here = tuple(Name(e) for e in elements)
@@ -166,6 +166,14 @@ def _copy(
     return PolyStatement(
         name, elements, (), domain, order, (Store(target, source),), accesses, writer.position, text
     )
+
+
+def _unused(name: str, p: Polyhedra) -> str:
+    """An array may have several copies: of each loop that is in tiles of time, and of expanded elements."""
+    taken = {s.name for s in p.statements}
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _last_writes(

@@ -90,7 +90,7 @@ def _width(c: KernelContext, axis: Axis, *places: Expr) -> int:
     registers = {h.name for h in c.m.held}
     found = [e for e in places if isinstance(e, Reference) and e.array not in registers]
     layout = c.layouts.get(found[0].array) if len(found) == 1 else None
-    if layout is None or axis.group == 1:
+    if layout is None or axis.group == 1 or not found[0].subscripts:
         return 1
     *outer, last = found[0].subscripts
     if dict(linear(last).terms).get(Name(axis.name)) != 1 or any(axis.name in names_in(e) for e in outer):

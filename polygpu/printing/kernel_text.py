@@ -24,7 +24,7 @@ from polygpu.printing.countdown import counted_down
 from polygpu.printing.dialect import Dialect
 from polygpu.printing.dialects import HOST_C
 from polygpu.printing.folding import folded
-from polygpu.printing.nvcc import read_beside_stores
+from polygpu.printing.nvcc import read_beside_stores, values_of
 from polygpu.printing.printer import AnyArray, Names, indented
 from polygpu.printing.statements import print_body
 from polygpu.printing.transfers import row_pitch
@@ -86,7 +86,8 @@ def kernel_text(
     offset = _offset_type(kernel, region)
     axes, chunks = _grid(kernel, region, device, dialect)
     constants = {a.name: constant_name(region, a.name) for a in constant_arrays(kernel, dialect)}
-    names = Names(dialect, _arrays(kernel), offset, _chunk_builtins(chunks, dialect), constants)
+    values = values_of(kernel.body)
+    names = Names(dialect, _arrays(kernel), offset, _chunk_builtins(chunks, dialect), constants, values)
     shared = shared_bytes(kernel)
     dynamic = shared if 0 < dialect.static_shared < shared or changing is not None else 0
     function = None

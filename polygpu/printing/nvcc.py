@@ -9,25 +9,29 @@
 - nvcc 12.4 to 13.5, compute capability 9.0: `for (int c = a; c < -j; ++c)` in a loop over `j` may end after
   its first iteration, where `j` is computed behind its first use. Neither loops that count down have such
   tests (`printing.countdown`), nor do others, which go on while `c + j < 0` (`printing.printer`).
+- nvcc 13.0 and 13.1: of `for (int k = 0; k < n; ++k) a[r * p + i] += a[k * p + i + 2]`, which they unroll,
+  they store at `a[r * p + i + 2]`: they tell one of two rows by the other's address, constants included.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import lru_cache
+from itertools import takewhile
 from typing import TypeAlias
 
 from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Name, Reference, Select, Unary
-from polygpu.model.kernel import Assign, Declare, If, Kernel, Statement, While
-from polygpu.model.kernel_walk import Body, bodies, reads, statements
-from polygpu.model.linear import affine, subtract
-from polygpu.model.rewrite import REMEMBERED, children, walk, with_children
+from polygpu.model.kernel import ArrayArgument, Assign, Declare, For, If, Kernel, Statement, While
+from polygpu.model.kernel_walk import Body, bodies, operands, reads, statements
+from polygpu.model.linear import affine, linear, subtract
+from polygpu.model.rewrite import REMEMBERED, children, scalars_in, walk, with_children
 
 _OPPOSITE = {"min": "max", "max": "min"}
 
 Load: TypeAlias = tuple[str, int]  # an array and how many bytes are loaded
 Pairs: TypeAlias = Set[tuple[str, Load]]  # what a load is for, "" in a conditional, and the load
+Values: TypeAlias = Mapping[str, Expr | None]
 
 
 def read_beside_stores(kernel: Kernel) -> frozenset[str]:
@@ -98,6 +102,83 @@ def _copies(body: Body) -> dict[str, frozenset[Load]]:
             if isinstance(value, Reference | Name):
                 found[target] = found.get(target, frozenset()).union(_loads(value, found))
     return found
+
+
+def goes_through_rows(loop: For, arrays: Mapping[str, object], values: Values) -> bool:
+    """Whether a loop that compilers may unroll in part gets elements of an array of `arrays` from a row for
+    each iteration, a constant behind what else tells them, and others of it from rows that stay; where the
+    distance of rows is no constant.
+    """
+    if loop.unroll or linear(subtract(loop.upper, loop.lower)).terms == ():
+        return False
+    inside = [*statements(loop.body)]
+    if any(isinstance(s, For) and not s.unroll for s in inside):
+        return False
+    varying, going, staying = _varying(loop.index, inside), set[str](), set[str]()
+    for e in (e for s in inside for operand in operands(s) for e in walk(operand)):
+        if isinstance(e, Reference) and isinstance(array := arrays.get(e.array), ArrayArgument):
+            rows, rest = _parts_of_offset(e, array)
+            if not any(scalars_in(row) & varying for row in rows):
+                staying.add(e.array)
+            elif any(_shift(part, values) != 0 for part in rest):
+                going.add(e.array)
+    return bool(going & staying)
+
+
+def values_of(body: Body) -> Values:
+    """What the scalars of a body are, and iterators at first; None for those that are set more than once."""
+    found: dict[str, Expr | None] = {}
+    for s in statements(body):
+        match s:
+            case Declare(name=name, value=value, mutable=False):
+                found[name] = None if name in found else value
+            case Declare(name=name) | Assign(target=Name(name)):
+                found[name] = None
+            case For(index=name, lower=value):
+                found[name] = None if found.get(name, value) != value else value
+    return found
+
+
+def _shift(expr: Expr, values: Values) -> int | None:
+    """The constant that is added to what else an expression is made of; None: it is not known."""
+    total = linear(expr)
+    shift = total.constant
+    for part, factor in total.terms:
+        match part:
+            case Name(name) if name in values:
+                value = values[name]
+                more = None if value is None else _shift(value, values)
+                if more is None:
+                    return None
+                shift += factor * more
+            case Call() | Select():
+                return None
+    return shift
+
+
+def _varying(index: str, inside: Iterable[Statement]) -> frozenset[str]:
+    """The scalars that may be others in each iteration of the loop over `index`."""
+    assigned = [(name, scalars_in(value)) for s in inside for name, value in _assignments(s)]
+    found, known = frozenset({index}), frozenset[str]()
+    while found != known:
+        known = found
+        found |= {name for name, names in assigned if names & known}
+    return found
+
+
+def _parts_of_offset(place: Reference, array: ArrayArgument) -> tuple[list[Expr], list[Expr]]:
+    """Of an element's offset, what is multiplied by something that is no constant, and what is not."""
+    sizes = [*array.extents[1:-1], array.pitch] if len(place.subscripts) > 1 else []
+    constant = len([*takewhile(lambda size: isinstance(size, Int), reversed(sizes))])
+    rows = [*place.subscripts[: len(sizes) - constant]]
+    rest = [*place.subscripts[len(rows) :]]
+    rows += [
+        e
+        for part in rest
+        for e in walk(part)
+        if isinstance(e, Binary) and e.op == "*" and not any(isinstance(x, Int) for x in (e.left, e.right))
+    ]
+    return rows, rest
 
 
 @lru_cache(REMEMBERED)

@@ -62,7 +62,8 @@ class Names:
 
     `offset` is the integer type in which offsets into arrays of two or more dimensions are computed;
     "" where int is known to hold them. `builtins` overrides the dialect's spelling of built-in indices,
-    `constants` that of arrays that are variables of the file.
+    `constants` that of arrays that are variables of the file. `values` are those of scalars of a kernel's
+    (`printing.nvcc`).
     """
 
     dialect: Dialect
@@ -70,6 +71,7 @@ class Names:
     offset: str = ""
     builtins: Mapping[str, str] = field(default_factory=dict)
     constants: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Expr | None] = field(default_factory=dict)
 
     def spell(self, name: str) -> str:
         """A scalar, an iterator or a built-in index."""

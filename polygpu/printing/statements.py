@@ -23,6 +23,7 @@ from polygpu.model.kernel import (
 from polygpu.model.offsets import sum_of
 from polygpu.printing.dialect import Dialect
 from polygpu.printing.fragments import print_fragments
+from polygpu.printing.nvcc import goes_through_rows
 from polygpu.printing.printer import (
     Names,
     braced,
@@ -111,7 +112,10 @@ def _loop(loop: For, names: Names) -> list[str]:
         return print_fragments(loop, names)
     head = loop_head(loop, names)
     lines = braced(head, print_body(loop.body, names))
-    return [names.dialect.unroll, *lines] if loop.unroll and names.dialect.unroll else lines
+    unroll = names.dialect.unroll
+    if unroll and goes_through_rows(loop, names.arrays, names.values):
+        return [f"{unroll} 1", *lines]
+    return [unroll, *lines] if loop.unroll and unroll else lines
 
 
 def _branch(branch: If, names: Names) -> list[str]:

@@ -67,8 +67,8 @@ def _with(p: Polyhedra, region: Region, tops: dict[str, int]) -> Polyhedra:
     wanted = {n: k.name for k in region.kernels for n in _statements(k.body) if n not in known}
     uses = {k.name: touched(k.body) for k in region.kernels} if wanted else {}
     for name, kernel in sorted(wanted.items()):
-        array = name.removeprefix("F_")
-        if name.startswith("F_") and kernel in launched and any(a.name == array for a in p.arrays):
+        array = _copied_to(name, uses[kernel][1])
+        if array is not None and kernel in launched and any(a.name == array for a in p.arrays):
             later = {k: kernels[k] for k in launched[launched.index(kernel) + 1 :]}
             writes = _writes(p, array, _stored_with(region, uses, kernel))
             space = statement_space(p.parameters, name, _elements(writes))
@@ -80,6 +80,11 @@ def _with(p: Polyhedra, region: Region, tops: dict[str, int]) -> Polyhedra:
             copy = _final_copy(p, array, top, writes, copied)
             p = replace(p, statements=(*(_moved(s, top) for s in p.statements), copy))
     return p
+
+
+def _copied_to(name: str, stored: Set[str]) -> str | None:
+    """Of the arrays that a kernel stores, the one of a copy `F_array`; of several, others end in `_`."""
+    return next((a for a in sorted(stored) if name.rstrip("_") == f"F_{a}".rstrip("_")), None)
 
 
 def _launched(body: tuple[HostStatement, ...]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,52 @@ void f(int n, int m, float s[8], float a[n][8][n])
 }
 """
 
+ROWS = """
+void stays(int n, float a[restrict n][n])
+{
+#pragma scop
+    for (int i = 0; i < n - 2; i++)
+        for (int k = 0; k < i + 2; k++)
+            a[i + 1][i + 2] += 0.5f * a[k + 1][i + 2];
+#pragma endscop
+}
+void ends(int n, float a[restrict n][n])
+{
+#pragma scop
+    for (int i = 0; i < n - 3; i++)
+        for (int k = i; k < n; k++)
+            a[i + 1][i + 3] = 0.5f * a[i + 1][i + 3] + a[k][i + 3];
+#pragma endscop
+}
+"""
+SAME_ROWS = """
+void none(int n, float a[restrict n][n])
+{
+#pragma scop
+    for (int i = 0; i < n - 2; i++)
+        for (int k = 0; k < i + 2; k++)
+            a[i + 1][i] += 0.5f * a[k + 1][i];
+#pragma endscop
+}
+void apart(int n, float a[restrict n][n], float b[restrict n][n])
+{
+#pragma scop
+    for (int i = 0; i < n - 2; i++)
+        for (int k = 0; k < i + 1; k++)
+            b[i][i + 1] += a[k][i + 2] * a[k][i + 1];
+#pragma endscop
+}
+static float c[200][200];
+void fixed(int n)
+{
+#pragma scop
+    for (int i = 0; i < n - 2; i++)
+        for (int k = 0; k < i + 2; k++)
+            c[i + 1][i + 2] += 0.5f * c[k + 1][i + 2];
+#pragma endscop
+}
+"""
+
 
 def cuda(text: str, directory: Path) -> str:
     file = directory / "loops.c"
@@ -107,6 +154,25 @@ def test_loops_do_not_end_at_opposites(tmp_path: Path) -> None:
     text = cuda(OPPOSITES, tmp_path)
     assert "; c2 + j < 0; " in text
     assert not re.search(r"for \(.*; \w+ [<>]=? -", text)
+
+
+def test_loops_through_rows_beside_one_that_stays_are_not_unrolled(tmp_path: Path) -> None:
+    """Where a constant stands behind what tells the column, and the distance of rows is known at run time."""
+    found = loops_over_k(cuda(ROWS, tmp_path))
+    assert len(found) >= 2
+    assert all(before == "#pragma unroll 1" for before, _ in found), found
+
+
+def test_other_loops_are_left_to_the_compiler(tmp_path: Path) -> None:
+    found = loops_over_k(cuda(SAME_ROWS, tmp_path))
+    assert len(found) >= 3
+    assert not any(before.startswith("#pragma unroll 1") for before, _ in found), found
+
+
+def loops_over_k(text: str) -> list[tuple[str, str]]:
+    """Heads of loops, each behind the line above it."""
+    lines = [line.strip() for line in text.partition("The rest runs on the host")[0].splitlines()]
+    return [pair for pair in pairwise(lines) if pair[1].startswith("for (int k")]
 
 
 def test_nvcc_loads_what_the_kernel_has_stored(tmp_path: Path) -> None:
