@@ -302,18 +302,20 @@ def _copy(c: KernelContext, box: Box, around: Around, ahead: int = 0) -> Copy:
     single = ring and box.transposed
     starts = (t for k, t in enumerate(around) if c.starts_positive(t.fixed, _fixed(around[:k])))
     places = _copy_context(c, around, ahead)
-    extents = (c.layouts[box.array].extent(k) for k in range(len(box.sides)))
+    layout = c.layouts[box.array]
     return Copy(
         box,
         tuple(c.offset(side.offset) for side in box.sides),
-        c.layouts[box.array],
+        layout,
         c.threads,
         c.site(box.tuple_name),
         c.positive | {t.name for t in starts},
         multiples,
         0 if single or (c.m.loads and not box.as_it_comes) else c.m.widest,
         c.m.loads,
-        tuple(_stays_inside(side, extent, places) for side, extent in zip(box.sides, extents, strict=True)),
+        tuple(
+            _stays_inside(side, layout.first(k), layout.extent(k), places) for k, side in enumerate(box.sides)
+        ),
         _always_used(c, box, places),
         bool(around),
         choices(c, box, places),
@@ -397,12 +399,13 @@ def _emit_uniform(tree: Scan, leaf: Leaf) -> Code:
             return leaf(tree)
 
 
-def _stays_inside(side: Side, extent: Expr | None, places: isl.Set) -> bool:
-    """Whether nothing at `places` moves the side out of an array dimension of constant `extent`."""
-    if not isinstance(extent, Int):
+def _stays_inside(side: Side, first: Expr, extent: Expr, places: isl.Set) -> bool:
+    """Whether nothing at `places` moves the side out of an array dimension of constant subscripts."""
+    if not isinstance(extent, Int) or not isinstance(first, Int):
         return False
-    beyond = side.offset.add_constant_val(isl.Val(side.size - extent.value)).pos_set()
-    outside = beyond.union(side.offset.neg().pos_set())
+    offset = side.offset.add_constant_val(isl.Val(-first.value))
+    beyond = offset.add_constant_val(isl.Val(side.size - extent.value)).pos_set()
+    outside = beyond.union(offset.neg().pos_set())
     return bool(outside.intersect(places).is_empty())
 
 

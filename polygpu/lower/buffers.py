@@ -53,6 +53,10 @@ class Layout:
         """Extent k as kernels write it: a constant, a parameter or a scalar argument."""
         return self._named(f"{self.buffer.name}_n{k}", self.buffer.extents[k])
 
+    def first(self, k: int) -> Expr:
+        """The first subscript of dimension k."""
+        return self.buffer.origin[k] if self.buffer.origin else Int(0)
+
     def is_pitched(self, width: int) -> bool:
         """Whether each row begins with `width` elements that can be accessed together."""
         pitch = self.buffer.pitch

@@ -240,7 +240,7 @@ class Copy:
     def _clamped(self, k: int, index: Expr) -> Expr:
         offset, extent, size = self.offsets[k], self.layout.extent(k), self.sizes[k]
         place = add(offset, index)
-        first = self.layout.buffer.origin[k] if self.layout.buffer.origin else Int(0)
+        first = self.layout.first(k)
         skipped = subtract(offset, first)
         inside = (
             isinstance(skipped, Int) and isinstance(extent, Int) and 0 <= skipped.value <= extent.value - size

@@ -188,15 +188,17 @@ def tile_sizes(count: int, kind: NestClass, device: Device) -> tuple[Sizes, int]
 
 def fitted(sizes: Sizes, extents: Sequence[int | None], device: Device) -> Sizes:
     """With no more threads along an axis than it has points, where that is known, and no more points for
-    each: the lanes' may be three colours. Other axes have the threads that are left, inner ones first.
+    each, but for whole groups: the lanes' may be three colours. Other axes have the threads that are left,
+    inner ones first.
     """
     wanted, found = prod(threads for threads, _, _ in sizes), list(sizes)
     short = {k for k, extent in enumerate(extents) if extent and extent < sizes[k][0] * sizes[k][1]}
     for k in short if len(sizes) > 1 else ():
         extent, (threads, points, group) = extents[k] or 1, sizes[k]
         threads = min(threads, extent)
-        points = min(points, ceil(extent / threads))
-        found[k] = threads, points, min(group, points)
+        needed = ceil(extent / threads)
+        group = min(group, needed)
+        found[k] = threads, min(points, ceil(needed / group) * group), group
     for k in reversed([k for k in range(len(sizes)) if k not in short]):
         threads, points, group = found[k]
         most = min(device.max_block[len(sizes) - 1 - k], extents[k] or wanted)

@@ -106,6 +106,10 @@ class Deal:
     def refuse(self, grid: Grid, device: Device) -> Refusal | None:
         x, y, z = self.apply(grid).shape
         most, advice = device.max_threads_per_block, "ask for a smaller tile or fewer threads"
+        uneven = next(((points, group) for _, points, group in self.shapes if points % group), None)
+        if uneven is not None:
+            why = f"{uneven[0]} points of a thread cannot be dealt {uneven[1]} at once"
+            return Refusal("PG304", why, "ask for a divisor")
         if any(threads > 1 for threads, _, _ in self.shapes[:-3]):
             why = "a block has three dimensions of threads, those of the innermost loops"
             return Refusal("PG304", why, "ask for one thread along the loops around these")

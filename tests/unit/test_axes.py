@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from math import prod
 from pathlib import Path
 
@@ -11,9 +12,11 @@ from benchmarks import programs
 from polygpu import devices, pipeline
 from polygpu.compilation import Options
 from polygpu.compiler import compile_certified
+from polygpu.mapping.check import check_grid
 from polygpu.mapping.products import Sizes
 from polygpu.mapping.program import Grid, Meet, Tiles, walk
 from polygpu.mapping.rules import fitted
+from polygpu.mapping.transformations import Deal
 from polygpu.model.decisions import parse
 from polygpu.support.diagnostics import Diagnosed
 from tests.support_kernels import require_opencl
@@ -117,6 +120,35 @@ def test_sizes_of_short_axes() -> None:
     assert found([(1, 1, 1), (8, 1, 1), (32, 1, 1)], None, 3, 3) == [(16, 1, 1), (3, 1, 1), (3, 1, 1)]
     assert found([(16, 4, 4), (16, 8, 4)], None, 40) == [(16, 4, 4), (16, 3, 3)]
     assert found([(256, 1, 1)], 100) == [(256, 1, 1)]  # of one axis, warps that are not needed end at once
+
+
+def test_points_of_short_axes_are_whole_groups() -> None:
+    """All shapes that rules have, and all extents: each point is a thread's."""
+    device = devices.load("h100")
+    shapes = [(t, p, g) for t in (4, 8, 16, 32) for p in (1, 2, 4, 8, 16) for g in (1, 2, 4) if p % g == 0]
+    for shape, extent in product(shapes, range(1, 520)):
+        threads, points, group = fitted([(1, 1, 1), shape], [None, extent], device)[1]
+        assert points % group == 0, (shape, extent)
+        assert threads * points >= min(extent, shape[0] * shape[1]), (shape, extent)
+        assert points <= shape[1] and group <= shape[2]
+
+
+@pytest.mark.parametrize("device", ["h100", "generic", "8800gtx"])
+@pytest.mark.parametrize("ctype", ["float", "double"])
+def test_products_of_few_points_are_well_formed(ctype: str, device: str) -> None:
+    for rows, columns in [(n, 34 - n) for n in range(1, 34, 2)] + [(n, n) for n in range(18, 140, 15)]:
+        arrays = f"{ctype} A[{rows}][20], {ctype} B[20][{columns}], {ctype} C[{rows}][{columns}]"
+        loops = f"for (int i = 0; i < {rows}; i++) for (int j = 0; j < {columns}; j++) "
+        inner = "for (int k = 0; k < 20; k++) C[i][j] += A[i][k] * B[k][j];"
+        assert not [*check_grid(made(loops + inner, "", arrays, device))], (rows, columns)
+
+
+def test_groups_that_do_not_divide_points_are_refused() -> None:
+    grid = made(FOUR + COPY, "")
+    shapes = tuple((8, 3, 2) if k == len(grid.axes) - 1 else (1, 1, 1) for k in range(len(grid.axes)))
+    refusal = Deal(shapes).refuse(grid, devices.load("h100"))
+    assert refusal is not None
+    assert "3 points of a thread cannot be dealt 2 at once" in refusal.why
 
 
 def test_lanes_are_of_all_colours() -> None:
