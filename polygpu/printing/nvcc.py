@@ -6,9 +6,10 @@
 - nvcc 13.0 to 13.5: `a[-2 * i + 64]` is held to be none of the elements that constants name, one of which is
   kept in a register while `a[-2 * i + 64]` is stored. `a[64 - 2 * i]` and `a[-(2 * i)]` are not.
 - nvcc 12.6 to 13.3, compute capability 9.0: `max(max(-k, k + a), b)` is `max(max(k, k + a), b)`.
-- nvcc 12.4 to 13.5, compute capability 9.0: `for (int c = a; c < -j; ++c)` in a loop over `j` may end after
-  its first iteration, where `j` is computed behind its first use. Neither loops that count down have such
-  tests (`printing.countdown`), nor do others, which go on while `c + j < 0` (`printing.printer`).
+- nvcc 12.4 to 13.5, compute capability 9.0: `for (int c = a; c < -j; ++c)` may end after its first iteration,
+  and `for (int i = a; i > -min(b, c); --i)` go on too long, where the sign changes behind the first use.
+  Neither loops that count down have such tests (`printing.countdown`), nor do others, which go on while
+  `c + j < 0` or `i + min(b, c) > 0` (`printing.printer`).
 - nvcc 13.0 and 13.1: of `for (int k = 0; k < n; ++k) a[r * p + i] += a[k * p + i + 2]`, which they unroll,
   they store at `a[r * p + i + 2]`: they tell one of two rows by the other's address, constants included.
 """

@@ -32,7 +32,7 @@ from polygpu.model.kernel import (
     Launch,
     SharedArray,
 )
-from polygpu.model.offsets import linear_offset, negated, sum_of
+from polygpu.model.offsets import linear_offset, negated, product_of, sum_of
 from polygpu.printing.dialect import Dialect, words
 from polygpu.printing.dialects import HOST_C
 from polygpu.printing.nvcc import without_negations, without_negative_factors
@@ -327,6 +327,13 @@ def _goes_on(loop: For | HostFor, index: str, names: Names) -> str:
     match bound:
         case Unary("-", opposite):
             return f"{index} + {_operand(opposite, LEVELS['*'], names)} {compare} 0"
+        case Binary("*", Int(value), other) | Binary("*", other, Int(value)) if value < 0:
+            opposite = product_of(Int(-value), other)
+            return f"{index} + {_operand(opposite, LEVELS['*'], names)} {compare} 0"
+        case Call("min" | "max" as name, _, "int") if name not in names.dialect.calls:
+            sign, extreme = without_negations(bound)
+            if sign:
+                return f"{index} + {_nested(extreme, names)} {compare} 0"
     return f"{index} {compare} {_operand(bound, LEVELS['<<'], names)}"
 
 

@@ -54,6 +54,22 @@ def loop(lower: Expr, upper: Expr, value: Expr, step: int = 1, opposite: str = "
         (loop(Int(0), minus(J), C, 1, ""), "for (int c = 0; c + j < 0; ++c)", "c"),
         (loop(Int(0), Binary("+", minus(J), Int(1)), C, 1, ""), "for (int c = 0; c + j <= 0; ++c)", "c"),
         (loop(Int(0), N, less(N, C), 1, ""), "for (int c = 0; c < n; ++c)", "n - c"),
+        (
+            loop(N, Call("min", (minus(J), less(M, J), minus(N)), "int"), C, 1, ""),
+            "for (int c = n; c + max(j, max(j - m, n)) < 0; ++c)",
+            "c",
+        ),
+        (
+            loop(minus(N), Call("max", (J, Binary("*", Int(2), M), N), "int"), minus(C)),
+            "for (int k = n; k + max(j, max(2 * m, n)) > 0; --k)",
+            "k",
+        ),
+        (
+            loop(Int(0), Call("max", (N, minus(M)), "int"), C, 1, ""),
+            "for (int c = 0; c < max(n, -m); ++c)",
+            "c",
+        ),
+        (loop(Int(0), Binary("*", Int(-2), J), C, 1, ""), "for (int c = 0; c + 2 * j < 0; ++c)", "c"),
     ],
 )
 def test_what_is_printed(made: For, head: str, value: str) -> None:

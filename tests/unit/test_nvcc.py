@@ -77,6 +77,23 @@ void f(int n, int m, float s[8], float a[n][8][n])
 }
 """
 
+EXTREMES = """
+void f(int m, int a[restrict m + 9][2 * m + 13])
+{
+    int v; long c = 1;
+#pragma scop
+    v = m - 1 - -1;
+    for (int i = m - 1; i > -1; i--) {
+        a[v - 1][2 * v - 1] = 1;
+        for (int j = 0; j < 7; j++) {
+            c = 2 * v - 1;
+            a[v - 1][c] += 15 & (a[j + 2][v] & 63);
+        }
+        v = i;
+    }
+#pragma endscop
+}
+"""
 ROWS = """
 void stays(int n, float a[restrict n][n])
 {
@@ -153,7 +170,17 @@ def test_kernels_have_no_negative_factors(tmp_path: Path) -> None:
 def test_loops_do_not_end_at_opposites(tmp_path: Path) -> None:
     text = cuda(OPPOSITES, tmp_path)
     assert "; c2 + j < 0; " in text
-    assert not re.search(r"for \(.*; \w+ [<>]=? -", text)
+    assert not ends_at_a_sign(text)
+
+
+def test_loops_do_not_end_at_opposites_of_extremes(tmp_path: Path) -> None:
+    text = cuda(EXTREMES, tmp_path)
+    assert re.search(r"; \w+ \+ (min|max)\(", " ".join(text.split()))
+    assert not ends_at_a_sign(text)
+
+
+def ends_at_a_sign(text: str) -> bool:
+    return bool(re.search(r"for \(int [^;]*; \w+ [<>]=? -[^1]", " ".join(text.split())))
 
 
 def test_loops_through_rows_beside_one_that_stays_are_not_unrolled(tmp_path: Path) -> None:
