@@ -86,8 +86,9 @@ def kernel_text(
     offset = _offset_type(kernel, region)
     axes, chunks = _grid(kernel, region, device, dialect)
     constants = {a.name: constant_name(region, a.name) for a in constant_arrays(kernel, dialect)}
-    values = values_of(kernel.body)
-    names = Names(dialect, _arrays(kernel), offset, _chunk_builtins(chunks, dialect), constants, values)
+    code = counted_down(kernel.body)
+    builtins = _chunk_builtins(chunks, dialect)
+    names = Names(dialect, _arrays(kernel), offset, builtins, constants, values_of(code))
     shared = shared_bytes(kernel)
     dynamic = shared if 0 < dialect.static_shared < shared or changing is not None else 0
     function = None
@@ -96,7 +97,7 @@ def kernel_text(
     body = (
         _call(kernel, chunks, offset, dialect)
         if function
-        else [*_shared_lines(kernel, dialect, dynamic), *print_body(counted_down(kernel.body), names)]
+        else [*_shared_lines(kernel, dialect, dynamic), *print_body(code, names)]
     )
     threads, blocks = prod(kernel.block), _resident(kernel, device)
     alone = 1 if not axes and device.warp < threads else 0  # else a compiler saves registers for others

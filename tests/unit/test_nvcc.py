@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,9 +12,11 @@ import pytest
 from benchmarks import programs
 from polygpu import compiler
 from polygpu.compilation import Options
-from polygpu.model.expr import Binary, Call, Expr, Int, Name, Unary
+from polygpu.model.expr import Binary, Call, Expr, Int, Name, Reference, Unary
+from polygpu.model.kernel import ArrayArgument, Assign, Declare, For, Statement
+from polygpu.printing.countdown import counted_down
 from polygpu.printing.dialects import CUDA
-from polygpu.printing.nvcc import without_negative_factors
+from polygpu.printing.nvcc import goes_through_rows, values_of, without_negative_factors
 from polygpu.printing.printer import HOST_NAMES, Names, print_expr
 from tests.support_kernels import require_nvcc
 
@@ -194,6 +197,34 @@ def test_other_loops_are_left_to_the_compiler(tmp_path: Path) -> None:
     found = loops_over_k(cuda(SAME_ROWS, tmp_path))
     assert len(found) >= 3
     assert not any(before.startswith("#pragma unroll 1") for before, _ in found), found
+
+
+@pytest.mark.parametrize(
+    ("column", "outside", "expected"),
+    [
+        (X, [], False),
+        (Binary("+", X, Int(2)), [], True),
+        (Binary("-", Binary("+", X, J), Int(1)), [], True),
+        (X, [Declare("i", "int", Binary("-", J, Int(7)))], True),
+        (X, [Declare("i", "int", Binary("+", J, N))], False),
+        (Binary("+", X, Int(7)), [Declare("i", "int", Binary("-", J, Int(7)))], False),
+        (X, [Declare("i", "int", Call("max", (J, N), "int"))], True),
+        (X, [Declare("i", "int", J, mutable=True)], True),
+        (X, [For("i", Binary("+", N, Int(1)), J, 1, (), uniform=True)], True),
+        (X, [For("c", Binary("-", Int(2), N), Int(0), 1, (), uniform=True, opposite="i")], True),
+        (X, [For("c", Unary("-", N), Int(0), 1, (), uniform=True, opposite="i")], False),
+    ],
+)
+def test_which_loops_go_through_rows(column: Expr, outside: list[Statement], expected: bool) -> None:
+    k, r = Name("k", "int"), Name("r", "int")
+    array = ArrayArgument("a", "float", (None, N), Name("pitch", "int"), read=True, written=True)
+    there, here = (Reference("a", (row, column), "float") for row in (k, r))
+    code = (Assign(here, Binary("+", here, there)),)
+    values = values_of(counted_down((*outside,)))
+    assert goes_through_rows(For("k", Int(0), N, 1, code, uniform=False), {"a": array}, values) == expected
+    fixed = replace(array, pitch=Int(64))
+    assert not goes_through_rows(For("k", Int(0), N, 1, code, uniform=False), {"a": fixed}, values)
+    assert not goes_through_rows(For("k", Int(0), Int(9), 1, code, uniform=False), {"a": array}, values)
 
 
 def loops_over_k(text: str) -> list[tuple[str, str]]:
