@@ -29,7 +29,7 @@ from polygpu.verify.dependences import check_dependences
 from polygpu.verify.elements import with_elements
 from polygpu.verify.final_copies import with_final_copies
 from polygpu.verify.initial import find_copies
-from polygpu.verify.instances import check_instances, check_left_out
+from polygpu.verify.instances import check_executed, check_instances, check_left_out
 from polygpu.verify.joined import check_joined
 from polygpu.verify.layouts import check_layouts
 from polygpu.verify.match import MismatchError
@@ -106,6 +106,11 @@ def _of_kernels(session: Session, _: _Subject) -> None:
     check_races(session)
 
 
+def _of_instances(session: Session, _: _Subject) -> None:
+    """Which instances are left out: little work, and of a wrong tile the first to be seen."""
+    check_executed(session)
+
+
 def _of_values(session: Session, subject: _Subject) -> None:
     """Which values there are where, beside the source's: nothing of it is needed whatever it takes."""
     uses = Uses()
@@ -131,7 +136,7 @@ def _of_integers(session: Session, _: _Subject) -> None:
 
 _Part: TypeAlias = Callable[[Session, _Subject], None]
 # None needs what others find, and both rows take about the same time.
-_ROWS: tuple[tuple[_Part, ...], ...] = ((_of_kernels,), (_of_values, _of_integers))
+_ROWS: tuple[tuple[_Part, ...], ...] = ((_of_kernels,), (_of_instances, _of_values, _of_integers))
 _OF_VALUES = (DEPENDENCES, VALUES, INSTANCES)
 
 
@@ -181,7 +186,7 @@ def _soon(session: Session, subject: _Subject) -> Certificate:
     hardly any steps.
     """
     own = replace(session, failures=[], unproved=[], counts=Counter())
-    work = partial(_found_by, (_of_values,), own, subject)
+    work = partial(_found_by, (_of_instances, _of_values), own, subject)
     (made,) = apart([(work, _PATIENCE * slow() * session.budget.expected_rest)])
     return _open(made.reason, _OF_VALUES) if isinstance(made, Lost) else made
 

@@ -17,11 +17,16 @@ from polygpu.verify.values import Use, Uses, unstored
 from polygpu.verify.verdict import INSTANCES, Failure
 
 
-def check_instances(session: Session, uses: Uses) -> None:
+def check_executed(session: Session) -> None:
+    """Whether something is said to be each instance, whatever it computes."""
     for slot in session.source.slots:
         if slot.write:
             with session.step(INSTANCES, ""):
                 _executed(session, slot)
+
+
+def check_instances(session: Session, uses: Uses) -> None:
+    """Whether what each leaves behind reaches the caller, once it is known what values accesses carry."""
     for array in session.p.scop.arrays:
         with session.step(INSTANCES, ""):
             _array(session, array, uses)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 import polygpu
 from polygpu import cli
 from polygpu.compilation import Options
-from polygpu.compiler import RefutedError, compile_certified
+from polygpu.compiler import RefutedError, compile_certified, compile_chosen
 from polygpu.lower import blocks, kernels
 from polygpu.lower.context import KernelContext
 from polygpu.lower.points import Points
@@ -21,10 +22,12 @@ from polygpu.lower.staging import Copy
 from polygpu.model.decisions import CARE
 from polygpu.model.expr import Binary, Expr, Int, Reference
 from polygpu.model.kernel import Assign, Barrier, Comment, For, If, Kernel, Statement
+from polygpu.model.kernel_walk import statements
 from polygpu.report.explain import explain
 from polygpu.support import child
 from polygpu.verify import certificate
 from tests.support_kernels import some_by_default
+from tests.unit.kernel_mutants import kernel_variants, later_loop, shorter_loop
 
 PRODUCT = """\
 void product(int n, int m, int p, const float A[restrict n][p], const float B[restrict p][m],
@@ -69,6 +72,7 @@ void half(int n, int m, const float A[restrict n][m], float C[restrict n][n])
 #pragma endscop
 }
 """
+Change = Callable[[Statement], tuple[Statement, ...] | None]
 DEVICES = {"h100": 1, "generic": 1, "8800gtx": 2}  # with the level that chooses kernels
 
 
@@ -103,6 +107,27 @@ def test_a_quick_certificate_leaves_open_what_takes_long() -> None:
     assert {"barriers", "bounds", "ranges"} <= proved < {f.property for f in quick.facts}
     (full,) = polygpu.compile("file.c", device="h100", certify="full").certificates
     assert full.holds
+
+
+@pytest.mark.parametrize("change", [later_loop, shorter_loop])
+def test_a_quick_certificate_misses_no_instance(change: Change) -> None:
+    """Of a product, of which it leaves open what values are computed."""
+    Path("file.c").write_text(PRODUCT)
+    (region,) = compile_chosen("file.c", Options(device="h100", level=1)).regions
+    made = [*kernel_variants(region.region, lambda s: change(s) if executes(s) else None)]
+    found = {"wrong": [replace(region, region=r) for r in made[:8]], "right": [region]}
+    for r in found["wrong"]:
+        (wrong,) = certificate.Certifying(quick=True).of([r]).values()
+        assert {"instances", "bounds"} & {f.property for f in wrong.failures}
+    (right,) = certificate.Certifying(quick=True).of(found["right"]).values()
+    assert not right.failures
+    assert "instances" in {u.property for u in right.unproved}
+    assert len(found["wrong"]) >= 3
+
+
+def executes(s: Statement) -> bool:
+    """Whether a loop is around an instance of the source."""
+    return isinstance(s, For) and any(isinstance(i, Assign) and i.origin for i in statements(s.body))
 
 
 def test_the_same_source_has_the_same_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
