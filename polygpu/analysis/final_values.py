@@ -151,7 +151,7 @@ def _copy(
 ) -> PolyStatement:
     """The statement `array[e] = expanded[outer][e]` for the elements `copied`, after all others."""
     array, elements = access.reference.array, _elements(access)
-    name = _unused(f"F_{array}", p)
+    name = _unused(array, p)
     space = statement_space(p.parameters, name, elements)
     domain = named(space, copied)
     here = tuple(Name(e) for e in elements)
@@ -168,9 +168,12 @@ def _copy(
     )
 
 
-def _unused(name: str, p: Polyhedra) -> str:
-    """An array may have several copies: of each loop that is in tiles of time, and of expanded elements."""
-    taken = {s.name for s in p.statements}
+def _unused(array: str, p: Polyhedra) -> str:
+    """A name for a copy to the array, of which there may be several: of each loop that is in tiles of time,
+    and of expanded elements. It is no other array's.
+    """
+    taken = {s.name for s in p.statements} | {f"F_{a.name}" for a in p.arrays if a.name != array}
+    name = f"F_{array}"
     while name in taken:
         name += "_"
     return name

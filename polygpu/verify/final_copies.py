@@ -84,7 +84,8 @@ def _with(p: Polyhedra, region: Region, tops: dict[str, int]) -> Polyhedra:
 
 def _copied_to(name: str, stored: Set[str]) -> str | None:
     """Of the arrays that a kernel stores, the one of a copy `F_array`; of several, others end in `_`."""
-    return next((a for a in sorted(stored) if name.rstrip("_") == f"F_{a}".rstrip("_")), None)
+    found = [a for a in stored if name.startswith(f"F_{a}") and not name.removeprefix(f"F_{a}").strip("_")]
+    return max(found, key=len, default=None)
 
 
 def _launched(body: tuple[HostStatement, ...]) -> Iterator[str]:

@@ -4,20 +4,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void f(int n, float a[restrict n], float b[restrict n])
+void f(int n, float a[restrict n], float a_[restrict n])
 {
 #pragma scop
     for (int t = 0; t < 20; t++) {
         for (int i = 1; i < n - 1; i++)
-            b[i] = (a[i - 1] + a[i] + a[i + 1]) / 3;
+            a_[i] = (a[i - 1] + a[i] + a[i + 1]) / 3;
         for (int i = 1; i < n - 1; i++)
-            a[i] = b[i];
+            a[i] = a_[i];
     }
     for (int t = 0; t < 12; t++) {
         for (int i = 1; i < n - 1; i++)
-            b[i] = (a[i - 1] + 2 * a[i] + a[i + 1]) / 4;
+            a_[i] = (a[i - 1] + 2 * a[i] + a[i + 1]) / 4;
         for (int i = 1; i < n - 1; i++)
-            a[i] = b[i];
+            a[i] = a_[i];
     }
 #pragma endscop
 }
