@@ -118,7 +118,7 @@ def test_a_quick_certificate_misses_no_instance(change: Change) -> None:
     found = {"wrong": [replace(region, region=r) for r in made[:8]], "right": [region]}
     for r in found["wrong"]:
         (wrong,) = certificate.Certifying(quick=True).of([r]).values()
-        assert {"instances", "bounds"} & {f.property for f in wrong.failures}
+        assert "instances" in {f.property for f in wrong.failures}
     (right,) = certificate.Certifying(quick=True).of(found["right"]).values()
     assert not right.failures
     assert "instances" in {u.property for u in right.unproved}
