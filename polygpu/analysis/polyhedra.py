@@ -250,7 +250,7 @@ class AffineBuilder:
         return self.value(expr).ne_set(self._constant(0))
 
     def _constant(self, value: int) -> isl.PwAff:
-        return isl.PwAff.from_aff(isl.Aff.zero_on_domain(self.local).set_constant_val(isl.Val(value)))
+        return isl.PwAff.from_aff(isl.Aff.zero_on_domain(self.local).set_constant_val(isl.Val(str(value))))
 
     def _name(self, name: str) -> isl.PwAff:
         for kind in (D.set, D.param):
