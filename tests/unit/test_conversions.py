@@ -245,3 +245,45 @@ def test_a_nest_that_was_only_found_stays_on_the_host(tmp_path: Path) -> None:
     assert text.splitlines()[warning.position.line - 1] == "    for (int i = -1; i < n; i++)"
     assert {r.scop.function for r in done.regions} == {"region", "main"}  # the nests beside it are offloaded
     assert "for (int i = -1; i < n; i++)\n        x[i + 9] = 1;" in done.files["_host.c"]
+
+
+LARGE = (
+    "2147483648",
+    "4294967295u",
+    "0x80000000",
+    "9223372036854775807",
+    "9223372036854775808u",
+    "18446744073709551615u",
+    "(-9223372036854775807 - 1)",
+)
+USES = (
+    "for (unsigned long i = 0; i < n; i++) if (i < {0}) x[i] += 1;",
+    "for (int i = 0; i < n; i++) if (i == {0} || i != {0}) x[i] += 2;",
+    "for (int i = 0; i < n; i++) if (y[i] > 5) for (unsigned long k = {0}; k < i + 1; k += 2) x[i] += k;",
+    "for (int i = 0; i < n; i++) x[i] += {0};",
+    "for (int i = 0; i < n; i++) x[i] += y[i + {0} - {0}];",
+    "for (long i = 0; i < n; i++) x[i / {0}] += 5;",
+    "for (int i = 0; i < n && i < {0}; i++) x[i] += 7;",
+    "const long c = {0}; for (int i = 0; i < n; i++) x[i > c] += 9;",
+)
+
+
+@pytest.mark.parametrize("use", USES)
+def test_constants_beyond_int(tmp_path: Path, use: str) -> None:
+    """They are told, or refused where kernels do not count so far; and results are the source's."""
+    functions = "".join(
+        f"void f{k}(int n, long x[restrict 99], int y[restrict 99])\n{{\n    {use.format(large)}\n}}\n"
+        for k, large in enumerate(LARGE)
+    )
+    calls = "".join(f"    f{k}(97, x, y);\n" for k in range(len(LARGE)))
+    (tmp_path / "program.c").write_text(
+        f"#include <stdio.h>\n{functions}int main(void)\n{{\n    long x[99] = {{0}};\n    int y[99];\n"
+        f"    int i = 0;\n    while (i < 99) {{ y[i] = i * 7 % 31; i++; }}\n{calls}"
+        '    while (i > 0) { i--; printf("%ld\\n", x[i]); }\n}\n'
+    )
+    done = compile_file(str(tmp_path / "program.c"), Options(target="emulator", level=1, offload="always"))
+    assert all(d.id != "PG900" for d in done.diagnostics)
+    for suffix, made in done.files.items():
+        (tmp_path / f"program{suffix}").write_text(made)
+    if done.regions:
+        assert_same(tmp_path)
