@@ -67,6 +67,8 @@ FLOATS = {
     "of absolute values": "{ float v = fabsf(a[i]); if (v > t) { t = v; at = i; } }",
     "a place alone": "if (a[i] < 0) at = i;",
     "its last value": "if (a[i] > 2) { t = a[i]; at = i; }",
+    "values of the same iteration": "if (a[i] > 2) { t = a[i] / 3; at = t + i; t = t * at; }",
+    "the last value beside a sum": "if (a[i] > 2) { t = a[i] * 2; at += (int)t; }",
     "the first that passes": "if (a[i] > 2 && i % 5) { at = i; t = a[i] + t; break; }",
     "a value alone": "if (a[i] >= t) t = a[i];",
     "or the old one": "t = t > a[i] ? t : a[i];",

@@ -15,6 +15,7 @@ that comes in another order are comparisons and iterations, where the order is o
 - Where `!(value <= t)` is the test, NaN is stored, and so is what comes behind it. Then what counts begins
   behind the last NaN, and in any case something is stored.
 - Stores under a test that does not read what they store happen last in the last iteration that passes it.
+  They may read what those before them have stored in the same iteration.
 - Where the loop ends with them, they happen in the first one: `if (a[i] > t) { at = i; break; }`.
 
 In several loops the iterations are compared one loop after another: `i_at` is the first row that has an
@@ -236,18 +237,25 @@ def _tested(scop: Scop, s: Statement, level: int, branch: Branch) -> _Fold | Non
     """The parts of the test, of which one may compare with what is stored."""
     stores = [a for a in branch.then if isinstance(a, Store)]
     stored = {a.target.array for a in stores}
-    again = len(stored) < len(stores) or any(reads_any(a.value, stored) for a in stores)
-    if again and not s.ends:
-        return None
     tests = tuple(_conjuncts(branch.test))
     asking = [t for t in tests if reads_any(t, stored)]
     plain = tuple(t for t in tests if t not in asking)
     if not asking:
-        return _Fold(scop, s, level, plain, None, branch)
-    compared = _comparison(asking[0], stores) if len(asking) == 1 and not s.ends else None
+        return _Fold(scop, s, level, plain, None, branch) if s.ends or _are_new(stores, stored) else None
+    again = s.ends or len(stored) < len(stores) or any(reads_any(a.value, stored) for a in stores)
+    compared = _comparison(asking[0], stores) if len(asking) == 1 and not again else None
     if compared is None or not _is_steady(scop, compared.value):
         return None
     return _Fold(scop, s, level, plain, compared, branch)
+
+
+def _are_new(stores: Sequence[Store], stored: Collection[str]) -> bool:
+    """Whether no value has to do with what earlier iterations stored: `t = f(a[i]); u = t * t;`"""
+    for k, store in enumerate(stores):
+        read = (r for r in references(store.value) if r.array in stored)
+        if not all(any(alike(r, before.target) for before in stores[:k]) for r in read):
+            return False
+    return True
 
 
 def _is_steady(scop: Scop, value: Expr) -> bool:

@@ -81,7 +81,9 @@ def sums(v: Values, header: Header, scope: Scope) -> tuple[Node, ...]:
         local = f"{'y' if is_floating(ctype) else 'z'}{k}"  # of one type in all of a program
         body += () if node is None else _by_a_local(v, node, local, ctype, beside)
     if body and v.chance(0.25):
-        body = _under_a_test(v, body, beside)
+        taken = {t.name for t in (*(t for t, _ in targets), index) if isinstance(t, Scalar)}
+        free = [(text, ctype) for text, ctype in outer.scalars if text not in taken]
+        body = _under_a_test(v, body, beside, free)
     if v.arrays and v.chance(0.15):
         body = (*_largest(v, beside, targets[0]), *body)
     if v.arrays and v.chance(0.2):
@@ -203,8 +205,13 @@ def _by_a_local(v: Values, node: Node, local: str, ctype: str, scope: Scope) -> 
     return Declare(local, "float" if floating else "int", node.value), *changes, replace(node, value=z)
 
 
-def _under_a_test(v: Values, body: tuple[Node, ...], scope: Scope) -> tuple[Node, ...]:
-    """if (a[i] % 3) { int z = ...; s += z; t += ...; }      or some of it on the other side"""
+def _under_a_test(
+    v: Values, body: tuple[Node, ...], scope: Scope, free: list[tuple[str, str]]
+) -> tuple[Node, ...]:
+    """if (a[i] % 3) { int z = ...; s += z; t += ...; }      or some of it on the other side
+
+    It may set one of the `free` scalars, too, that nothing else sets.
+    """
     leaf = v.leaf(scope, "int")
     test = Operation(v.random.choice(("({0}) % 3", "({0}) > 3", "({0}) & 1")), (leaf,))
     declares = any(isinstance(node, Declare) for node in body)
@@ -213,7 +220,26 @@ def _under_a_test(v: Values, body: tuple[Node, ...], scope: Scope) -> tuple[Node
     if v.chance(0.3):
         other = Operation("({0}) % 5 != 2", (v.leaf(scope, "int"),))
         inner = (*inner[:-1], If(other, inner[-1:])) if not declares else (If(other, inner),)
+    if free and v.chance(0.4):
+        inner = _by_a_scalar(v, inner, v.random.choice(free), scope)
     return (If(test, inner, body[k:]),)
+
+
+def _by_a_scalar(
+    v: Values, body: tuple[Node, ...], scalar: tuple[str, str], scope: Scope
+) -> tuple[Node, ...]:
+    """u = a[i] & 31; s += u; ...      where u keeps its last value"""
+    text, ctype = scalar
+    floating = is_floating(ctype)
+    value = _small(v, scope) if floating else Operation("({0}) & 31", (v.value(scope, "int"),))
+    known = OF_FLOATS if floating else (*OF_FLOATS, *OF_INTEGERS)
+    made = (
+        replace(node, value=Scalar(text))
+        if isinstance(node, Assign) and node.template in known and v.chance(0.6)
+        else node
+        for node in body
+    )
+    return Assign(Scalar(text), "{0} = {1};", value), *made
 
 
 def _places(node: Node, target: Read | Scalar) -> list[Read | Scalar]:
