@@ -411,7 +411,7 @@ class Realiser:
 
     def _mapped(self, nest: Nest, outer: tuple[Fixed, ...], name: str, asked: Wanted) -> Grid:
         grid = map_nest(self.prepared.polyhedra, nest, outer, self.device, asked, name, self.typical)
-        check_padding(grid, asked)
+        check_padding(grid, self.device, asked)
         return grid
 
 

@@ -11,7 +11,9 @@ from polygpu.analysis.places import holds, names_statement, place_of
 from polygpu.mapping.body import order_inside
 from polygpu.mapping.place import names_in_box, names_of_access, names_of_box, reads
 from polygpu.mapping.program import Box, Grid, Run, Tiles, walk
+from polygpu.mapping.rules import shared_bytes
 from polygpu.mapping.scaled import form_of
+from polygpu.mapping.transformations import room
 from polygpu.mapping.wanted import (
     Wanted,
     array_label,
@@ -20,6 +22,7 @@ from polygpu.mapping.wanted import (
     source_arrays,
 )
 from polygpu.model.decisions import KERNELS, SPACES, VALUES, Decision, Taken, Value
+from polygpu.model.device import Device
 from polygpu.model.kernel import Kernel
 from polygpu.schedule.loop_names import loop_names, usual_name
 from polygpu.schedule.prepare import Prepared
@@ -271,8 +274,10 @@ def asked_padding(grid: Grid, asked: Wanted) -> dict[str, int]:
     return {box: value for box, value in found.items() if isinstance(value, int)}
 
 
-def check_padding(grid: Grid, asked: Wanted) -> None:
-    """Raises RefusedError where padding is asked for an array of the nest that is not staged."""
+def check_padding(grid: Grid, device: Device, asked: Wanted) -> None:
+    """Raises RefusedError where padding is asked for an array of the nest that is not staged, or does not
+    fit.
+    """
     decision = asked.find("pad")
     if decision is None or asked.care:
         return
@@ -282,6 +287,10 @@ def check_padding(grid: Grid, asked: Wanted) -> None:
             staged = ", ".join(_label(grid, box) for box, _ in grid.boxes)
             advice = f"what is staged is {staged}" if staged else "decide stage(...) too"
             raise asked.refused(decision, "PG310", f"'{name}' is not staged in shared memory", advice)
+    size = shared_bytes(grid, {box.name: 0 for box, _ in grid.boxes} | asked_padding(grid, asked))
+    if size > room(device):
+        why = f"rows so long take {size} bytes of shared memory; {device.title} has {room(device)}"
+        raise asked.refused(decision, "PG304", why, "ask for less padding")
 
 
 def _buffer(loops: Sequence[Tiles]) -> tuple[str, Value]:

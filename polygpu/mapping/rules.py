@@ -281,13 +281,15 @@ def is_crowded(m: Grid, device: Device) -> bool:
     return 2 * used > device.shared_per_multiprocessor or any(max(p) % min(p) for p in pairs)
 
 
-def shared_bytes(m: Grid) -> int:
-    """What a block's boxes take, with rows that are padded by an element."""
-    return sum(_padded(box) * _size(m, box) * _copies(tiles) for box, tiles in m.boxes)
+def shared_bytes(m: Grid, padding: Mapping[str, int] = MappingProxyType({})) -> int:
+    """What a block's boxes take, with rows that are padded by so many elements, by name, or else by one."""
+    return sum(
+        _padded(box, padding.get(box.name, 1)) * _size(m, box) * _copies(tiles) for box, tiles in m.boxes
+    )
 
 
-def _padded(box: Box) -> int:
-    return prod((*box.extents[:-1], box.extents[-1] + 1))
+def _padded(box: Box, elements: int) -> int:
+    return prod((*box.extents[:-1], box.extents[-1] + elements))
 
 
 def _size(m: Grid, box: Box) -> int:

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
+from polygpu.model.scop import COUNTED
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.position import Position
@@ -105,6 +106,8 @@ KEYS = {
     "constant": Key("arrays that are read through the constant cache", "constant(A)", "array", plain=True),
     "texture": Key("arrays that are read through the texture cache", "texture(A, B)", "array", plain=True),
 }  # fmt: skip
+MOST = 2**31 - COUNTED
+"""The largest number: what kernels count to and so many more iterations are int still."""
 VALUES = ("expand", "version")  # what decides where values are kept
 KERNELS = ("split", "fuse")  # what decides which kernels there are
 OF_ONE_THREAD = frozenset(
@@ -277,6 +280,9 @@ def checked(decision: Decision) -> Decision:
     key = KEYS[decision.key]
     items = tuple(_named(key, name, value) for name, value in decision.items)
     decision = Decision(decision.key, items, decision.place)
+    large = [value for _, value in items if isinstance(value, int) and value > MOST]
+    if large:
+        raise ValueError(f"'{decision}': {large[0]} is more than {MOST}, up to which decisions go")
     if not all(_fits(key, name, value) for name, value in items) or (not items and not key.plain):
         raise ValueError(f"'{decision}': {decision.key} is {key.about}, as in {key.example}")
     return decision

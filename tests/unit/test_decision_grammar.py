@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygpu.model.decisions import KEYS, Decision, Key, Place, Value, from_record, parse, record
+from polygpu.model.decisions import KEYS, MOST, Decision, Key, Place, Value, from_record, parse, record
 
 Items = tuple[tuple[str, Value], ...]
 
@@ -182,6 +182,24 @@ def test_items_that_are_not_those_of_the_key(text: str, values: dict[str, Any]) 
         with pytest.raises(ValueError) as caught:
             wrong()
         assert str(caught.value) == f"'{text}'{said}"
+
+
+@pytest.mark.parametrize("number", [MOST + 1, 2**31 - 1, 10**20])
+@pytest.mark.parametrize("of_a_name", [True, False])
+@pytest.mark.parametrize("key", [name for name, key in KEYS.items() if key.least is not None])
+def test_numbers_that_leave_no_room_in_int(key: str, of_a_name: bool, number: int) -> None:
+    """Tiles of the last iterations that kernels count to end within int; nothing else needs more."""
+    name = "ring" if key == "buffer" else "i"
+    text = f"{key}({name}: {number})" if of_a_name else f"{key}({number})"
+    values: dict[str, Any] = {key: {name: number} if of_a_name else number}
+    for wrong in (lambda: parse(text), lambda: list(from_record(values, None))):
+        with pytest.raises(ValueError) as caught:
+            wrong()
+        assert str(caught.value) == f"'{text}': {number} is more than 32768, up to which decisions go"
+
+
+def test_the_largest_number() -> None:
+    assert parse(f"tile(i: {MOST})")[0].items == (("i", 32768),)
 
 
 def test_examples_of_keys_are_decisions_of_theirs() -> None:

@@ -190,6 +190,14 @@ def test_padding_is_for_what_is_staged(four: Compiled) -> None:
         assert said.help.startswith(advice)
 
 
+def test_padding_has_to_fit(four: Compiled) -> None:
+    assert followers(four("pad(b: 900)")) == ["10"]
+    with pytest.raises(Diagnosed, match=r"takes? \d+ bytes of shared memory; NVIDIA .* has \d+") as caught:
+        four("10: pad(b: 32768)")
+    (said,) = caught.value.diagnostics
+    assert (said.id, said.help) == ("PG304", "ask for less padding")
+
+
 @pytest.mark.parametrize("asked", ["hold(T)", "stage(A)"])
 def test_nests_without_what_is_named_stay_as_they_are(asked: str) -> None:
     """The second product of 2mm has no A, and no element of T for itself: it stages and holds as before."""
