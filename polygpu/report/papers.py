@@ -28,7 +28,8 @@ from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import TooLongError, bounded
 
 _BEST = 3  # mappings that are shown
-_STEPS = 3_000_000  # of isl for a kernel; those of the benchmarks take some thousands
+_STEPS = 500_000  # of isl for a kernel; those of the benchmarks take 250,000 at most
+_OF_TRAFFIC = 400_000  # of these
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,12 @@ def _mappings(
 
 
 def _traffic(grid: Grid, sizes: Mapping[str, int]) -> Iterator[TileTraffic]:
-    found = traffic(grid)
+    """None where sets take isl long, as those of waves of tiles do."""
+    try:
+        with bounded(_OF_TRAFFIC):
+            found = traffic(grid)
+    except TooLongError:
+        return
     sources = source_arrays(grid.p, grid.statements)
     for write, counts in ((False, found.loads), (True, found.stores)):
         for array, count in counts.items():
