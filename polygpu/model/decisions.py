@@ -272,7 +272,7 @@ def _is_word(text: str) -> bool:
 
 
 def _number(text: str) -> int | str:
-    return int(text) if text.isdigit() else text
+    return int(text) if text.isascii() and text.isdigit() else text
 
 
 def checked(decision: Decision) -> Decision:
@@ -377,12 +377,17 @@ def from_record(values: dict[str, Any], place: Place | None) -> Iterator[Decisio
             raise ValueError(f"'{key}' is no decision; they are {', '.join(KEYS)}")
         match value:
             case dict():
-                items: tuple[tuple[str, Value], ...] = tuple(value.items())
+                items: tuple[tuple[str, Value], ...] = tuple((name, _word(v)) for name, v in value.items())
             case list():
                 items = tuple((str(name), None) for name in value)
             case _:
-                items = (("", value),)
+                items = (("", _word(value)),)
         yield checked(Decision(key, items, place))
+
+
+def _word(value: Any) -> Any:
+    """`true` of JSON is a word: it is no 1."""
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def diagnosed(
