@@ -20,7 +20,9 @@ from polygpu.compilation import Compilation, Options
 from polygpu.lower.realise import CompiledRegion
 from polygpu.mapping.check import check_grid
 from polygpu.mapping.wanted import RefusedError
+from polygpu.model.device import Device
 from polygpu.model.kernel_walk import hidden_names
+from polygpu.perf.resources import allocated_bytes
 from polygpu.pipeline import File, decisions_of
 from polygpu.printing.countdown import counted_down
 from polygpu.printing.emit import emit_device
@@ -194,6 +196,7 @@ def _steps(file: Path, setup: Setup, targets: Sequence[str]) -> Iterator[Message
     for target in targets if files else ():
         files.update(emit_device(done.unit, done.device, target))
     are_well_formed(done.regions)
+    fit(done.regions, done.device)
     numbers = tuple(map(_number, done.regions))
     yield Compiled(files, {"regions": done.offloaded, "decisions refused": refused}, numbers)
     for region in done.regions:
@@ -214,6 +217,13 @@ def are_well_formed(regions: Iterable[CompiledRegion]) -> None:
         order = statement.schedule
         placed = statement.domain.is_subset(order.domain()) and order.is_single_valued()
         assert placed, f"instances of {statement.name} have no place"
+
+
+def fit(regions: Iterable[CompiledRegion], device: Device) -> None:
+    """Raises AssertionError where a kernel's arrays have no room in shared memory."""
+    for kernel in (kernel for r in regions for kernel in r.region.kernels):
+        size = allocated_bytes(kernel, device)
+        assert size <= device.shared_per_block, f"{kernel.name} takes {size} bytes of shared memory"
 
 
 def _fitting(file: Path, setup: Setup) -> tuple[Compilation | Refused, int]:

@@ -56,12 +56,17 @@ def _some(random: Random, names: list[str], most: int = 3) -> list[str]:
     return random.sample(names, min(len(names), random.randrange(most + 1)))
 
 
+LARGE = (300, 1000, 4096, 32768)  # what few nests have room for
+OFTEN = 0.05
+
+
 def _by_loop(values: tuple[object, ...], others: tuple[str, ...] = ()) -> Draw:
     """A value for some of the loops, or one of `others` for all."""
 
     def draw(random: Random, names: Names) -> str:
         loops = _some(random, names.loops) if random.random() < 0.7 or not others else []
-        return ", ".join(f"{n}: {random.choice(values)}" for n in loops) or random.choice((*others, ""))
+        large = (*values, *LARGE) if random.random() < OFTEN else values
+        return ", ".join(f"{n}: {random.choice(large)}" for n in loops) or random.choice((*others, ""))
 
     return draw
 
@@ -110,6 +115,8 @@ def _staged(random: Random, names: Names) -> str:
 
 
 def _padded(random: Random, names: Names) -> str:
+    if random.random() < OFTEN:
+        return str(random.choice(LARGE))
     if random.random() < 0.6 or not names.arrays:
         return random.choice(("0", "1", "3", "auto"))
     return f"{random.choice(names.arrays)}: {random.choice((0, 1, 5))}"
