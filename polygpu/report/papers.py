@@ -158,7 +158,7 @@ def _mappings(
 
 
 def _traffic(grid: Grid, sizes: Mapping[str, int]) -> Iterator[TileTraffic]:
-    """None where sets take isl long, as those of waves of tiles do."""
+    """What tiles move of each array; nothing where sets take isl long, as those of waves of tiles do."""
     try:
         with bounded(_OF_TRAFFIC):
             found = traffic(grid)

@@ -282,7 +282,6 @@ def test_constants_beyond_int(tmp_path: Path, use: str) -> None:
         '    while (i > 0) { i--; printf("%ld\\n", x[i]); }\n}\n'
     )
     done = compile_file(str(tmp_path / "program.c"), Options(target="emulator", level=1, offload="always"))
-    assert all(d.id != "PG900" for d in done.diagnostics)
     for suffix, made in done.files.items():
         (tmp_path / f"program{suffix}").write_text(made)
     if done.regions:

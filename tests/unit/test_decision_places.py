@@ -192,7 +192,9 @@ def test_padding_is_for_what_is_staged(four: Compiled) -> None:
 
 def test_padding_has_to_fit(four: Compiled) -> None:
     assert followers(four("pad(b: 900)")) == ["10"]
-    with pytest.raises(Diagnosed, match=r"takes? \d+ bytes of shared memory; NVIDIA .* has \d+") as caught:
+    with pytest.raises(
+        Diagnosed, match=r"rows so long take \d+ bytes of shared memory; NVIDIA .* has \d+"
+    ) as caught:
         four("10: pad(b: 32768)")
     (said,) = caught.value.diagnostics
     assert (said.id, said.help) == ("PG304", "ask for less padding")
