@@ -282,7 +282,9 @@ def checked(decision: Decision) -> Decision:
     decision = Decision(decision.key, items, decision.place)
     large = [value for _, value in items if isinstance(value, int) and value > MOST]
     if large:
-        raise ValueError(f"'{decision}': {large[0]} is more than {MOST}, behind which int has no room; ask for less")
+        raise ValueError(
+            f"'{decision}': {large[0]} is more than {MOST}, behind which int has no room; ask for less"
+        )
     if not all(_fits(key, name, value) for name, value in items) or (not items and not key.plain):
         raise ValueError(f"'{decision}': {decision.key} is {key.about}, as in {key.example}")
     return decision

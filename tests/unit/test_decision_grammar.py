@@ -198,7 +198,8 @@ def test_numbers_that_leave_no_room_in_int(key: str, of_a_name: bool, number: in
     for wrong in (lambda: parse(text), lambda: list(from_record(values, None))):
         with pytest.raises(ValueError) as caught:
             wrong()
-        assert str(caught.value) == f"'{text}': {number} is more than 32768, behind which int has no room; ask for less"
+        said = f"'{text}': {number} is more than 32768, behind which int has no room; ask for less"
+        assert str(caught.value) == said
 
 
 def test_the_largest_number() -> None:
