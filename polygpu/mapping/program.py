@@ -365,8 +365,7 @@ class Grid:
     @property
     def attending(self) -> int:
         """The threads of a block in which one computes and all copy; 0 for other blocks."""
-        single = len(self.axes) == 1 and all(row.is_cst() for row in self.axes[0].member.rows.values())
-        return self.axes[0].threads if single else 0
+        return self.axes[0].threads if len(self.axes) == 1 and self.axes[0].member.is_single else 0
 
     @property
     def computing(self) -> tuple[Axis, ...]:

@@ -49,6 +49,12 @@ class Member:
         )
         return isl.MultiUnionPwAff.from_union_pw_aff(union)
 
+    @cached_property
+    def is_single(self) -> bool:
+        """Whether all instances of all statements have one value, as those of one thread do."""
+        values = [aff for row in self.rows.values() for _, aff in pieces(row)]
+        return all(v.is_cst() for v in values) and len({v.get_constant_val().to_str() for v in values}) == 1
+
     def at_one_value(self, pairs: isl.UnionMap) -> isl.UnionMap:
         """The pairs of instances with the same value: map by map, since isl takes ten times as long for what
         it does with unions of thousands.

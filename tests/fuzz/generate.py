@@ -38,6 +38,7 @@ from tests.fuzz.program import (
     Scalar,
 )
 from tests.fuzz.ranges import loop_range
+from tests.fuzz.single import with_single
 from tests.fuzz.sizes import chosen_sizes, constant_size, in_memory
 from tests.fuzz.style import Style, random_style
 from tests.fuzz.sums import sums
@@ -77,6 +78,7 @@ def _program(seed: str, sums: bool) -> Program:
     made = with_held(author.program(), Random(f"{seed}:held"))
     if author.scattering or openmp.random() < 0.1:
         return with_pragmas(openmp, without_scalars(made))
+    made = with_single(made, Random(f"{seed}:single"))
     complex_made = with_complex(made, Random(f"{seed}:complex"))
     if complex_made is not made:
         return complex_made

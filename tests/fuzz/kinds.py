@@ -11,6 +11,7 @@ from tests.fuzz.openmp import PLACES
 from tests.fuzz.pointing import ROWS
 from tests.fuzz.program import PARAMETERS, RECORD, Declare, If, Loop, Node, Program, Turn, Value
 from tests.fuzz.ranges import goes_round, read_in
+from tests.fuzz.single import is_single
 from tests.fuzz.text import TOOLS, source
 from tests.fuzz.unsized import has_unsized
 
@@ -103,6 +104,7 @@ FORMS = {
     "turns": Form("loops within an iteration that data bound", lambda p: _somewhere(p, _is_turn)),
     "guarded": Form("loops within an if", lambda p: _somewhere(p, _is_guarded)),
     "branches": Form("several statements within an if", lambda p: _somewhere(p, _is_shared)),
+    "single": Form("statements that run in one iteration each", lambda p: _somewhere(p, is_single)),
     "vectors": Form("loops over members that are arrays", lambda p: _somewhere(p, _is_over_members)),
     "by-value": Form("copies of structures within an if", lambda p: _somewhere(p, _is_structure)),
     "openmp": Form("pragmas of OpenMP", lambda p: _somewhere(p, _has_pragma)),
