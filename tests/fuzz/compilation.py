@@ -188,7 +188,7 @@ def _send(work: Callable[[], Iterator[Message]], sender: Connection) -> None:
 
 
 def _steps(file: Path, setup: Setup, targets: Sequence[str]) -> Iterator[Message]:
-    done, refused = _fitting(file, setup)
+    done, refused = fitting(file, setup)
     if isinstance(done, Refused):
         yield done
         return
@@ -226,7 +226,7 @@ def fit(regions: Iterable[CompiledRegion], device: Device) -> None:
         assert size <= device.shared_per_block, f"{kernel.name} takes {size} bytes of shared memory"
 
 
-def _fitting(file: Path, setup: Setup) -> tuple[Compilation | Refused, int]:
+def fitting(file: Path, setup: Setup) -> tuple[Compilation | Refused, int]:
     """Compiles, without the decisions that a kernel cannot follow, or nothing assumed where no program has
     the parameter; how many refusals that took.
     """
