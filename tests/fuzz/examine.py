@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -144,9 +144,8 @@ class Batch:
                     (self.directory / f"fuzz{suffix}").write_text(text)
                 for target in (setup.target, *others) if files else ():
                     self._try(replace(setup, target=target))
-            case Refused(text, lines):
-                named = {program_at(line, self.programs, setup.pragmas) for line in lines} - {None}
-                self._fail_each("refused", text, setup, named)
+            case Refused(text) as refused:
+                self._fail_each("refused", text, setup, apart(refused, self.programs, setup))
             case None:
                 self._fail_each("hang", f"no end after {HANG} s", setup)
             case text:
@@ -211,18 +210,13 @@ class Batch:
             return Failure(k, "differs", " ".join(wrong) or "(output)", setup, size)
         return None
 
-    def _fail_each(self, kind: str, text: str, setup: Setup, named: Set[int | None] = frozenset()) -> None:
-        """A failure of the whole batch: which of its programs fail alone? Of the `named` ones it is known, so
-        that the others stay together.
-        """
-        numbers = range(len(self.programs))
-        if len(numbers) == 1:
+    def _fail_each(self, kind: str, text: str, setup: Setup, parts: Sequence[Sequence[int]] = ()) -> None:
+        """A failure of the whole batch: which of its programs fail, in `parts` of it or alone?"""
+        if len(self.programs) == 1:
             self.outcome.failures.append(Failure(0, kind, text, setup))
             return
-        others = [[k for k in numbers if k not in named]] if named else [[k] for k in numbers]
-        for part in (*([k] for k in numbers if k in named), *others):
-            if part:
-                self._examine_part(part, kind, setup)
+        for part in parts or [[k] for k in range(len(self.programs))]:
+            self._examine_part(part, kind, setup)
 
     def _examine_part(self, part: Sequence[int], kind: str, setup: Setup) -> None:
         directory = self.directory / f"part{'_'.join(map(str, part))}"
@@ -237,6 +231,18 @@ class Batch:
         if kind != "build":  # else they are counted already
             self.outcome.certificates += [replace(c, number=part[c.number]) for c in found.certificates]
             self.outcome.counts += found.counts
+
+
+def apart(refused: Refused, programs: Sequence[Program], setup: Setup) -> list[list[int]]:
+    """In which parts a batch is compiled again: programs that errors are about alone, the others together;
+    all alone where errors name none.
+    """
+    named = {program_at(line, programs, setup.pragmas) for line in refused.lines}
+    numbers = range(len(programs))
+    others = [k for k in numbers if k not in named]
+    if len(others) == len(programs):
+        return [[k] for k in numbers]
+    return [*([k] for k in numbers if k in named), *([others] if others else [])]
 
 
 def alone(setup: Setup, number: int) -> Setup:

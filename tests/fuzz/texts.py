@@ -12,12 +12,14 @@ import argparse
 import hashlib
 import tempfile
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from polygpu.printing.emit import emit_device
-from tests.fuzz.compilation import Refused, fitting
+from tests.fuzz.compilation import Refused, Setup, fitting
+from tests.fuzz.examine import apart, for_part
+from tests.fuzz.program import Program
 from tests.fuzz.text import source
 from tests.fuzz.work import Job, start
 
@@ -31,22 +33,24 @@ def jobs(arguments: argparse.Namespace) -> Iterator[Job]:
 
 
 def digest(job: Job) -> str:
-    """Of the files for all targets, of the refusal, or of the exception without where it was raised."""
+    """Of the files for all targets, of refusals, or of the exception without where it was raised."""
     sha = hashlib.sha256()
     with tempfile.TemporaryDirectory(prefix="polygpu-fuzz-") as name:
-        for text in _texts(job, Path(name)):
+        for text in texts(job.programs(), job.setup(), Path(name)):
             sha.update(text.replace(name, "").encode() + b"\0")
     return f"{job.seed}:{job.first} {sha.hexdigest()}"
 
 
-def _texts(job: Job, directory: Path) -> Iterator[str]:
-    setup = job.setup()
+def texts(programs: Sequence[Program], setup: Setup, directory: Path) -> Iterator[str]:
+    """What is written for the programs in one file; for those beside refused ones, in one of theirs."""
     file = directory / "fuzz.c"
-    file.write_text(source(job.programs(), setup.pragmas))
+    file.write_text(source(programs, setup.pragmas))
     try:
         made, _ = fitting(file, setup)
         if isinstance(made, Refused):
             yield made.text
+            for part in apart(made, programs, setup) if len(programs) > 1 else ():
+                yield from texts([programs[k] for k in part], for_part(setup, part), directory)
             return
         files = dict(made.files)
         for target in TARGETS if files else ():
