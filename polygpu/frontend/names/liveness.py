@@ -13,6 +13,7 @@ from polygpu.frontend.text.nodes import nodes, parts_of, remembered
 from polygpu.support.dataclass import dataclass
 
 _READING = frozenset({"scanf", "sscanf", "fscanf"})
+_WHOLE, _OTHERS = None, ""  # in the place of a member: the structure; the members that are never named
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,10 @@ class Block:
     end: int
 
 
-def live_after(body: Any, region: Block, declaration: Any, partial: bool = False) -> bool:
-    """Whether the value that the variable has at the region's end may be read.
+def live_after(
+    body: Any, region: Block, declaration: Any, partial: bool = False, members: Set[str] = frozenset()
+) -> bool:
+    """Whether the value that the variable has at the region's end may be read: that of any of its `members`.
 
     `partial` holds for arrays, of which an assignment replaces only a part. Jumps back by goto, and a
     variable whose address is taken, count as a use.
@@ -33,9 +36,14 @@ def live_after(body: Any, region: Block, declaration: Any, partial: bool = False
     name = declaration.name
     if address_kept(body, name) or jumps_back(body):
         return True
-    analysis = _Analysis(region, declaration, partial)
-    analysis.before(body, False)
-    return analysis.answer
+    named = _members(body, name)
+    parts: tuple[str | None, ...] = (_WHOLE,)
+    if members and named <= members:  # not of a structure within that has no name
+        parts = (*sorted(named), *((_OTHERS,) if members - named else ()))
+    analyses = [_Analysis(region, declaration, partial, part) for part in parts]
+    for analysis in analyses:
+        analysis.before(body, False)
+    return any(analysis.answer for analysis in analyses)
 
 
 def read_first(items: Sequence[Any], declaration: Any, after: bool) -> bool:
@@ -107,6 +115,20 @@ def mentions(tree: Any, name: str) -> bool:
 @remembered
 def _named(tree: Any) -> frozenset[str]:
     return frozenset(node.name for node in nodes(tree) if isinstance(node, c_ast.ID))
+
+
+@remembered
+def _used(tree: Any) -> frozenset[tuple[str, str | None]]:
+    """The names in a tree, each with the member of it that is named, or as a whole."""
+    parts = [n for n in nodes(tree) if isinstance(n, c_ast.StructRef)]
+    of_variables = [n for n in parts if n.type == "." and isinstance(n.name, c_ast.ID)]
+    members = {id(n.field) for n in parts} | {id(n.name) for n in of_variables}
+    whole = {(n.name, _WHOLE) for n in nodes(tree) if isinstance(n, c_ast.ID) and id(n) not in members}
+    return frozenset(whole | {(n.name.name, n.field.name) for n in of_variables})
+
+
+def _members(tree: Any, name: str) -> set[str]:
+    return {member for variable, member in _used(tree) if variable == name and member is not None}
 
 
 def free_names(items: Sequence[Any], bound: frozenset[str] = frozenset()) -> Iterator[str]:
@@ -182,11 +204,15 @@ def changed_name(node: Any) -> str:
 
 @dataclass
 class _Analysis:
-    """`before(node, after)`: is the value read at or after `node`, given that for after it?"""
+    """`before(node, after)`: is the value read at or after `node`, given that for after it?
+
+    That of a `member`, if there is one.
+    """
 
     region: Block
     declaration: Any
     partial: bool
+    member: str | None = None
     answer: bool = False
     exits: list[tuple[bool, bool]] = field(default_factory=list)  # live at (break, continue)
     entered: bool = False  # live at a case of the innermost switch
@@ -280,6 +306,10 @@ class _Analysis:
                 return after
             case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name)) if name == self.name:
                 return self._reads(node.rvalue) or (after and self.partial)
+            case c_ast.Assignment(op="=", lvalue=c_ast.StructRef(type=".", name=c_ast.ID(name=name))) if (
+                name == self.name and node.lvalue.field.name == self.member
+            ):
+                return self._reads(node.rvalue)
             case c_ast.ExprList() | c_ast.DeclList():
                 for part in reversed(parts_of(node)):
                     after = self._simple(part, after)
@@ -294,4 +324,6 @@ class _Analysis:
         return node.type is not None and mentions(node.type, self.name)
 
     def _reads(self, node: Any) -> bool:
-        return mentions(node, self.name)
+        if self.member is None:
+            return mentions(node, self.name)
+        return not _used(node).isdisjoint({(self.name, _WHOLE), (self.name, self.member)})

@@ -356,9 +356,11 @@ def _check_team(context: FileContext, extract: Extract) -> None:
 
 
 def _is_live(variable: Variable, extract: Extract) -> bool:
-    partial = not isinstance(variable.type, Basic)
+    partial, members = not isinstance(variable.type, Basic), frozenset[str]()
+    if isinstance(variable.type, Qualified):
+        partial, members = False, frozenset(m.name for m in variable.type.record.members or ())
     own = variable.place in ("local", "parameter")
-    return own and live_after(extract.function.body, extract.block, variable.node, partial)
+    return own and live_after(extract.function.body, extract.block, variable.node, partial, members)
 
 
 def _assigned(items: Iterable[Any]) -> frozenset[str]:
