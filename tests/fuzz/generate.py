@@ -22,6 +22,7 @@ from tests.fuzz.forms import (
 )
 from tests.fuzz.held import with_held, without_scalars
 from tests.fuzz.openmp import PLACES, scatter, with_pragmas
+from tests.fuzz.outside import with_outside
 from tests.fuzz.pointing import with_pointers
 from tests.fuzz.program import (
     RECORD,
@@ -62,6 +63,7 @@ BRANCHES = 6  # within branches of a branchy program, at most
 def program(seed: str, sums: bool = False) -> Program:
     """That of a seed; with `sums` one of sums whose terms may come in any order."""
     made = with_choices(_program(seed, sums), Random(f"{seed}:chosen"))
+    made = with_outside(made, Random(f"{seed}:outside"))
     return with_widths(made, Random(f"{seed}:widths"))
 
 

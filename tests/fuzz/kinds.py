@@ -105,6 +105,7 @@ FORMS = {
     "guarded": Form("loops within an if", lambda p: _somewhere(p, _is_guarded)),
     "branches": Form("several statements within an if", lambda p: _somewhere(p, _is_shared)),
     "single": Form("statements that run in one iteration each", lambda p: _somewhere(p, is_single)),
+    "outside": Form("variables of loops that the function declares", lambda p: bool(p.outside)),
     "vectors": Form("loops over members that are arrays", lambda p: _somewhere(p, _is_over_members)),
     "by-value": Form("copies of structures within an if", lambda p: _somewhere(p, _is_structure)),
     "openmp": Form("pragmas of OpenMP", lambda p: _somewhere(p, _has_pragma)),

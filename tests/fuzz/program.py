@@ -184,6 +184,7 @@ class Program:
     values `kinds` a parameter has the first: what a store stores depends on which of the others that is, and
     whether a loop prints, one of those that are innermost, by the number `noted`.
     `widths` is the seed of how rows of flattened arrays are computed (`tests.fuzz.widths`), "" where none is.
+    Variables of loops are declared `outside`, each with its type, in front of all regions.
     """
 
     arrays: tuple[Array, ...]
@@ -203,6 +204,7 @@ class Program:
     kinds: tuple[str, ...] = ()
     noted: int = 0
     widths: str = ""
+    outside: tuple[tuple[str, str], ...] = ()
 
     @property
     def unknown(self) -> tuple[str, ...]:

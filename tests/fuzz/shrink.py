@@ -92,7 +92,9 @@ def _used(p: Program) -> Program:
     """Without arrays and scalars that nothing names."""
     names = set(_names(p.regions))
     arrays = tuple(a for a in p.arrays if a.name in names)
-    return replace(p, arrays=arrays, scalars=tuple(s for s in p.scalars if s[0] in names))
+    outside = tuple(v for v in p.outside if any(name.partition(".")[0] == v[0] for name in names))
+    scalars = tuple(s for s in p.scalars if s[0] in names)
+    return replace(p, arrays=arrays, scalars=scalars, outside=outside)
 
 
 def _names(part: Any) -> Iterator[str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from tests.fuzz import chosen, held, pointing, widths
+from tests.fuzz import chosen, held, outside, pointing, widths
 from tests.fuzz.carried import Carrying
 from tests.fuzz.pointing import ROWS
 from tests.fuzz.program import (
@@ -237,12 +237,14 @@ def _function(k: int, p: Program, pragmas: bool) -> str:
     lines = [chosen.head(p, f"double p{k}", _parameters(k, p)), "{", *chosen.declarations(p)]
     lines += [f"    const {p.parameter} {text} = {value};" for text, value in p.spelled("const").items()]
     own, members = held.scalars_of(p)
-    lines += own
+    lines += [*own, *outside.declarations(p)]
     if p.old:
         lines.append("    int i, j, k, l, d;")
     lines += [f"    {text};" for text in writer.declarations()]
     lines += [*members, *regions]
-    total = held.spelled(p, " + ".join(["0.0", *(text for text, _ in p.scalars), *writer.live]))
+    total = held.spelled(
+        p, " + ".join(["0.0", *(text for text, _ in p.scalars), *outside.returned(p), *writer.live])
+    )
     helpers = writer.spelling.helpers if writer.spelling else []
     return "\n".join([*helpers, *lines, f"    return {total};", "}", ""])
 
