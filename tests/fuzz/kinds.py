@@ -9,7 +9,18 @@ from dataclasses import dataclass
 from tests.fuzz.complexes import has_complex
 from tests.fuzz.openmp import PLACES
 from tests.fuzz.pointing import ROWS
-from tests.fuzz.program import PARAMETERS, RECORD, Declare, If, Loop, Node, Program, Turn, Value
+from tests.fuzz.program import (
+    PARAMETERS,
+    RECORD,
+    Declare,
+    If,
+    Loop,
+    Node,
+    Program,
+    Turn,
+    Value,
+    all_nodes,
+)
 from tests.fuzz.ranges import goes_round, read_in
 from tests.fuzz.single import is_single
 from tests.fuzz.text import TOOLS, source
@@ -41,16 +52,7 @@ def described() -> str:
 
 
 def _within(nodes: tuple[Node, ...], wanted: Callable[[Node], bool]) -> bool:
-    return any(wanted(node) or _within(_inside(node), wanted) for node in nodes)
-
-
-def _inside(node: Node) -> tuple[Node, ...]:
-    match node:
-        case Loop(body=body) | Turn(body=body):
-            return body
-        case If(_, then, otherwise):
-            return (*then, *otherwise)
-    return ()
+    return any(map(wanted, all_nodes(nodes)))
 
 
 def _somewhere(p: Program, wanted: Callable[[Node], bool]) -> bool:

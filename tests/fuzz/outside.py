@@ -12,14 +12,15 @@ from dataclasses import fields, replace
 from random import Random
 from typing import Any
 
-from tests.fuzz.program import RECORD, Assign, Declare, If, Loop, Node, Program, Scalar, Turn
+from tests.fuzz.program import RECORD, Assign, Declare, If, Loop, Node, Program, Scalar, Turn, all_nodes
 
 OUTSIDE = 0.12  # of the programs whose loops nobody calls independent
 _RETURNED = 0.3  # of the variables
 
 
 def with_outside(p: Program, random: Random) -> Program:
-    if random.random() >= OUTSIDE or p.spelling or any(map(_is_promised, _all(p.regions))):
+    promised = (_is_promised(node) for nodes in p.regions for node in all_nodes(nodes))
+    if random.random() >= OUTSIDE or p.spelling or any(promised):
         return p
     found: dict[str, str] = {}
     regions = tuple(tuple(_outside(nodes, {}, found)) for nodes in p.regions)
@@ -38,21 +39,6 @@ def returned(p: Program) -> list[str]:
 
 def _is_promised(node: Node) -> bool:
     return isinstance(node, Loop) and bool(node.pragmas)
-
-
-def _all(regions: tuple[tuple[Node, ...], ...]) -> Iterator[Node]:
-    for node in (node for nodes in regions for node in nodes):
-        yield node
-        yield from _all(_bodies(node))
-
-
-def _bodies(node: Node) -> tuple[tuple[Node, ...], ...]:
-    match node:
-        case Loop(body=body) | Turn(body=body):
-            return (body,)
-        case If(_, then, otherwise):
-            return then, otherwise
-    return ()
 
 
 def _outside(nodes: tuple[Node, ...], taken: Mapping[str, int], found: dict[str, str]) -> Iterator[Node]:

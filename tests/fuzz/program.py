@@ -10,6 +10,7 @@ Programs are generic data: `shrink` replaces any part of one by a smaller part o
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeAlias
 
@@ -215,6 +216,24 @@ class Program:
         """The values of the constants with one of these spellings."""
         values = dict(zip(PARAMETERS, self.sizes[0], strict=True)) if self.sizes else {}
         return {name: values[name] for name, spelling in self.constants if spelling in spellings}
+
+
+def bodies(node: Node) -> tuple[tuple[Node, ...], ...]:
+    """What a node has inside: the body of a loop, the branches of an `if`."""
+    match node:
+        case Loop(body=body) | Turn(body=body):
+            return (body,)
+        case If(_, then, otherwise):
+            return then, otherwise
+    return ()
+
+
+def all_nodes(nodes: Iterable[Node]) -> Iterator[Node]:
+    """Those and all inside of them, in their order."""
+    for node in nodes:
+        yield node
+        for body in bodies(node):
+            yield from all_nodes(body)
 
 
 def is_floating(ctype: str) -> bool:

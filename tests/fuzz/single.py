@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from tests.fuzz.program import Assign, Declare, If, Loop, Node, Operation, Program, Turn
+from tests.fuzz.program import Assign, Declare, If, Loop, Node, Operation, Program, all_nodes
 from tests.fuzz.values import constant, name
 
 SINGLE = 0.05  # of the programs have some
@@ -29,16 +29,9 @@ def is_single(node: Node) -> bool:
 
 def _region(nodes: tuple[Node, ...], random: Random) -> tuple[Node, ...]:
     """What declares something, and may leave it to others to set it, stays as it is."""
-    return nodes if any(map(_declares, nodes)) else tuple(_inside(node, random) for node in nodes)
-
-
-def _declares(node: Node) -> bool:
-    match node:
-        case Loop(body=body) | Turn(body=body):
-            return any(map(_declares, body))
-        case If(_, then, otherwise):
-            return any(map(_declares, (*then, *otherwise)))
-    return isinstance(node, Declare)
+    if any(isinstance(node, Declare) for node in all_nodes(nodes)):
+        return nodes
+    return tuple(_inside(node, random) for node in nodes)
 
 
 def _inside(node: Node, random: Random) -> Node:
