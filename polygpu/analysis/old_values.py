@@ -132,9 +132,11 @@ def _old_reads(p: Polyhedra, array: Array, roots: Collection[str], every: bool) 
 
 
 def _can_be_copied(p: Polyhedra, a: PolyAccess) -> bool:
-    """Whether there are loops over the elements that the access reads."""
+    """Whether there are elements that the access reads, and loops over them."""
     found = existing(p, a, a.relation.range())
-    return found is not None and not any(map(hides_quotients, basic_maps(isl.Map.from_range(found))))
+    if found is None or found.is_empty():
+        return False
+    return not any(map(hides_quotients, basic_maps(isl.Map.from_range(found))))
 
 
 def written_before(s: PolyStatement, a: PolyAccess) -> isl.Set:

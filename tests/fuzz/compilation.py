@@ -205,7 +205,8 @@ def _steps(file: Path, setup: Setup, targets: Sequence[str]) -> Iterator[Message
 
 def are_well_formed(regions: Iterable[CompiledRegion]) -> None:
     """Raises AssertionError where the checker of grids finds something, a kernel declares what is known
-    there (see `hidden_names`), or an instance of a statement has no place in the order, or several.
+    there (see `hidden_names`), a statement has no instance, or one of it has no place in the order, or
+    several.
     """
     problems = [problem for r in regions for grid in r.grids for problem in check_grid(grid)]
     assert not problems, problems
@@ -217,6 +218,7 @@ def are_well_formed(regions: Iterable[CompiledRegion]) -> None:
         order = statement.schedule
         placed = statement.domain.is_subset(order.domain()) and order.is_single_valued()
         assert placed, f"instances of {statement.name} have no place"
+        assert not statement.domain.is_empty(), f"{statement.name} has no instances"
 
 
 def fit(regions: Iterable[CompiledRegion], device: Device) -> None:
