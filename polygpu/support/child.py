@@ -298,15 +298,18 @@ def apart(works: Sequence[Work[T]]) -> Iterator[T | Lost]:
     """What each of `works` returns, in their order, made in copies of this process, as many as there are
     processors; what takes longer than it may, or crashes, is lost, and the others go on in another copy.
 
-    Raises what they raise. Where processes cannot be copied, all are done here, whatever they take.
+    They begin now, and end when all answers are taken, or no more are. Raises what they raise. Where
+    processes cannot be copied, all are done here, whatever they take.
     """
     if not (copies := min(len(works), processors())):
-        yield from (work() for work, _ in works)
-        return
-    rows = [_Row(deque(works[k::copies])) for k in range(copies)]
+        return (work() for work, _ in works)
+    return _in_turns([_Row(deque(works[k::copies])) for k in range(copies)], len(works))
+
+
+def _in_turns(rows: Sequence[_Row[T]], count: int) -> Iterator[T | Lost]:
     try:
-        for k in range(len(works)):
-            yield rows[k % copies].next()
+        for k in range(count):
+            yield rows[k % len(rows)].next()
     finally:
         for row in rows:
             row.end()

@@ -44,9 +44,11 @@ from polygpu.verify.spaces import check_spaces
 from polygpu.verify.trace import trace
 from polygpu.verify.values import Uses, check_stores, check_values
 from polygpu.verify.verdict import (
+    BOUNDS,
     DEPENDENCES,
     INSTANCES,
     PROPERTIES,
+    RANGES,
     VALUES,
     Certificate,
     Failure,
@@ -100,7 +102,6 @@ def _of_kernels(session: Session, _: _Subject) -> None:
     """What each kernel is, and its blocks are for themselves."""
     check_barriers(session)
     check_layouts(session)
-    check_bounds(session)
     check_spaces(session)
     check_joined(session)
     check_races(session)
@@ -130,13 +131,17 @@ def _of_values(session: Session, subject: _Subject) -> None:
         session.undecided(INSTANCES, "", "it is open what values accesses carry")
 
 
+def _of_bounds(session: Session, _: _Subject) -> None:
+    check_bounds(session)
+
+
 def _of_integers(session: Session, _: _Subject) -> None:
     check_ranges(session)
 
 
 _Part: TypeAlias = Callable[[Session, _Subject], None]
 # None needs what others find, and both rows take about the same time.
-_ROWS: tuple[tuple[_Part, ...], ...] = ((_of_kernels,), (_of_instances, _of_values, _of_integers))
+_ROWS: tuple[tuple[_Part, ...], ...] = ((_of_kernels, _of_bounds), (_of_instances, _of_values, _of_integers))
 _OF_VALUES = (DEPENDENCES, VALUES, INSTANCES)
 
 
@@ -173,8 +178,7 @@ def _held_against(p: Polyhedra, subject: _Subject, budget: Budget, copies: int) 
     except MismatchError as error:
         return Certificate((), (Failure(VALUES, "", str(error)),), ())
     if budget.is_quick:
-        values = _soon(session, subject)
-        return _joined([_found_by((_of_kernels, _of_integers), session, subject), values])
+        return _soon(session, subject)
     if copies < len(_ROWS):
         return _found_by([*chain.from_iterable(_ROWS)], session, subject)
     rows = [(partial(_found_by, row, session, subject), _patience(budget)) for row in _ROWS]
@@ -182,13 +186,23 @@ def _held_against(p: Polyhedra, subject: _Subject, budget: Budget, copies: int) 
 
 
 def _soon(session: Session, subject: _Subject) -> Certificate:
-    """What a copy of this process finds of values in little time: some sets keep isl at it for minutes in
-    hardly any steps.
+    """What is found in little time, by this process of kernels and by copies of it beside of the rest: some
+    sets of values keep isl at it for minutes in hardly any steps.
     """
-    own = replace(session, failures=[], unproved=[], counts=Counter())
-    work = partial(_found_by, (_of_instances, _of_values), own, subject)
-    (made,) = apart([(work, _PATIENCE * slow() * session.budget.expected_rest)])
-    return _open(made.reason, _OF_VALUES) if isinstance(made, Lost) else made
+
+    def beside(*parts: _Part) -> Callable[[], Certificate]:
+        own = replace(session, failures=[], unproved=[], counts=Counter())
+        return partial(_found_by, parts, own, subject)
+
+    budget = session.budget
+    values = beside(_of_instances, _of_values), _PATIENCE * slow() * budget.expected_rest
+    others = apart([values, (beside(_of_bounds, _of_integers), _patience(budget))])
+    try:
+        found = [_found_by((_of_kernels,), session, subject)]
+    finally:
+        rest = [*others]
+    found += (_known(made, kinds) for made, kinds in zip(rest, (_OF_VALUES, (BOUNDS, RANGES)), strict=True))
+    return _joined(found)
 
 
 def _found_by(parts: Sequence[_Part], session: Session, subject: _Subject) -> Certificate:
@@ -343,8 +357,8 @@ def _patience(budget: Budget) -> float:
     return _PATIENCE * slow() * budget.expected
 
 
-def _known(made: Certificate | Lost) -> Certificate:
-    return _open(made.reason) if isinstance(made, Lost) else made
+def _known(made: Certificate | Lost, kinds: Sequence[str] = PROPERTIES) -> Certificate:
+    return _open(made.reason, kinds) if isinstance(made, Lost) else made
 
 
 def _certified(
