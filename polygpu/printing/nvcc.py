@@ -11,7 +11,9 @@
   Neither loops that count down have such tests (`printing.countdown`), nor do others, which go on while
   `c + j < 0` or `i + min(b, c) > 0` (`printing.printer`).
 - nvcc 13.0 and 13.1: of `for (int k = 0; k < n; ++k) a[r * p + i] += a[k * p + i + 2]`, which they unroll,
-  they store at `a[r * p + i + 2]`: they tell one of two rows by the other's address, constants included.
+  they store at `a[r * p + i + 2]`: they tell one of two rows by the other's address, constants included. Of
+  `for (int k = 0; k < n; ++k) if (a[k * p + 2] > b) a[k * p + 2] = b` they store at `a[k * p + 4]`, but for
+  the first of the iterations that they make one.
 """
 
 from __future__ import annotations
@@ -107,23 +109,31 @@ def _copies(body: Body) -> dict[str, frozenset[Load]]:
 
 def goes_through_rows(loop: For, arrays: Mapping[str, object], values: Values) -> bool:
     """Whether a loop that compilers may unroll in part gets elements of an array of `arrays` from a row for
-    each iteration, a constant behind what else tells them, and others of it from rows that stay; where the
-    distance of rows is no constant.
+    each iteration, a constant behind what else tells them, and others of it from rows that stay, or stores
+    such elements under a test; where the distance of rows is no constant.
     """
     if loop.unroll or linear(subtract(loop.upper, loop.lower)).terms == ():
         return False
     inside = [*statements(loop.body)]
     if any(isinstance(s, For) and not s.unroll for s in inside):
         return False
-    varying, going, staying = _varying(loop.index, inside), set[str](), set[str]()
+    varying, going, staying = _varying(loop.index, inside), set[Reference](), set[str]()
     for e in (e for s in inside for operand in operands(s) for e in walk(operand)):
         if isinstance(e, Reference) and isinstance(array := arrays.get(e.array), ArrayArgument):
             rows, rest = _parts_of_offset(e, array)
             if not any(scalars_in(row) & varying for row in rows):
                 staying.add(e.array)
             elif any(_shift(part, values) != 0 for part in rest):
-                going.add(e.array)
-    return bool(going & staying)
+                going.add(e)
+    loaded = {e.array for s in inside for value in reads(s) for e in walk(value) if e in going}
+    return bool({e.array for e in going} & staying) or bool(_stored_under_tests(inside, going) & loaded)
+
+
+def _stored_under_tests(inside: Iterable[Statement], places: Set[Reference]) -> frozenset[str]:
+    """The arrays of those `places` that are stored to where a test holds."""
+    arms = (arm for s in inside if isinstance(s, If) for arm in bodies(s))
+    targets = (s.target for arm in arms for s in statements(arm) if isinstance(s, Assign))
+    return frozenset(t.array for t in targets if isinstance(t, Reference) and t in places)
 
 
 def values_of(body: Body) -> Values:

@@ -149,12 +149,12 @@ def test_programs_depend_on_their_seed_alone() -> None:
 
 
 def test_a_few_programs(tmp_path: Path) -> None:
-    batch = Batch([program(f"tests:{k}") for k in range(6)], tmp_path)
+    batch = Batch([program(f"six:{k}") for k in range(6)], tmp_path)
     assert batch.valid
     batch.examine(Setup("emulator", "8800gtx"))
     assert batch.outcome.failures == []
     assert batch.outcome.counts["regions"] >= 6
-    assert any(c.verdict == "holds" for c in batch.outcome.certificates)
+    assert all(c.verdict == "holds" for c in batch.outcome.certificates)
 
 
 def test_programs_without_undefined_behaviour(tmp_path: Path) -> None:
