@@ -59,7 +59,7 @@ def call(command: Command, timeout: float = 600, **environment: str) -> subproce
             new.rename(place)
     if (error := place / ERROR).exists():
         raise ProgramError(error.read_text())
-    shutil.copytree(place, folder, dirs_exist_ok=True)
+    shutil.copytree(place, folder, copy_function=_copy, dirs_exist_ok=True)
     return subprocess.CompletedProcess(words, 0, "", "")
 
 
@@ -68,6 +68,12 @@ def execute(*commands: tuple[str, ...]) -> None:
     with ExitStack() as folders:
         parts = [Path(folders.enter_context(TemporaryDirectory(prefix="polygpu-tests-"))) for _ in commands]
         _execute_all(*(in_parts(words, folder, call) for words, folder in zip(commands, parts, strict=True)))
+
+
+def _copy(source: str, target: str) -> None:
+    """In place of what there is, which may be a program that runs still."""
+    Path(target).unlink(missing_ok=True)
+    shutil.copy2(source, target)
 
 
 def _digest(words: tuple[str, ...], environment: dict[str, str]) -> str:

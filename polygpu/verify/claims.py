@@ -170,8 +170,20 @@ class Claim:
             return state
         scope = state.scope
         inside = instances_in(self.arguments(state), happens, scope.domain)
-        beyond = scope.domain.subtract(self.there(state).domain)  # no instances of the source
-        return replace(state, scope=scope.where(inside if beyond.is_empty() else inside.union(beyond)))
+        if not self._is_all(state):
+            inside = inside.union(
+                scope.domain.subtract(self.there(state).domain)
+            )  # no instances of the source
+        return replace(state, scope=scope.where(inside))
+
+    def _is_all(self, state: State) -> bool:
+        """Whether whatever is executed is an instance of the source: asked of what is claimed and of the
+        source's iterators, which have fewer pieces than where both hold.
+        """
+        domain = self.walk.p.statement(self.origin.statement).domain
+        instances = instances_in(self.arguments(state), domain, isl.Set(UNIVERSE))
+        executed = state.scope.domain
+        return bool(executed.is_subset(self.claimed(state)) and executed.is_subset(instances))
 
     def _branch(self, s: If, action: Branch, number: Number, state: State) -> None:
         test = s.test
@@ -200,11 +212,10 @@ class Claim:
         """Where a test that is the source's for its instances may hold: for what is none, it says of itself
         whether it does, be it that tests around the statement have been joined with it.
         """
-        instances = self.there(state).domain
-        if state.scope.domain.is_subset(instances):
+        if self._is_all(state):
             return state
         others = _narrowed(state.scope, test).domain
-        return replace(state, scope=state.scope.where(instances.union(others)))
+        return replace(state, scope=state.scope.where(self.there(state).domain.union(others)))
 
     def _repeat(self, s: While, action: Repeat, number: Number, state: State) -> None:
         """A loop as if it were run once, or not at all: see `verify.repeats`."""

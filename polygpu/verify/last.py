@@ -108,6 +108,8 @@ def subtracted(items: isl.Set, others: isl.Set) -> isl.Set:
 
 def without(pairs: isl.Map, others: isl.Map) -> isl.Map:
     """The difference. Raises TooLongError where isl would go on for ever for `pairs` with many floors."""
+    if others.plain_is_universe():
+        return isl.Map.empty(pairs.get_space())
     floors = max((b.dim(D.div) for b in basic_maps(pairs)), default=0)
     if floors < _MANY_FLOORS:
         return pairs.subtract(others)

@@ -14,6 +14,7 @@ from typing import TypeAlias
 import islpy as isl
 
 from polygpu.support.dataclass import dataclass
+from polygpu.support.gist import gist_params
 from polygpu.support.isl_idioms import D
 from polygpu.support.recent import Recent
 from polygpu.verify.events import BLOCKS, THREADS, Do, Path, Point, Sync, executions, relation
@@ -94,10 +95,14 @@ def union(empty: isl.Map, parts: Iterable[isl.Map | None]) -> isl.Map:
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """The order of the events of one launch statement, in frame `frame`."""
+    """The order of the events of one launch statement, in frame `frame`.
+
+    With `within`, it is the order of what happens where that holds of the parameters, and is more elsewhere.
+    """
 
     trace: Trace
     frame: Frame
+    within: isl.Set | None = None
     _known: Recent[Turns] = field(default_factory=lambda: Recent(1000))
     _barriers: Recent[isl.Map] = field(default_factory=lambda: Recent(1000))
     _beside: dict[tuple[Path, bool], int] = field(default_factory=dict)
@@ -141,7 +146,9 @@ class Order:
 
     @cached_property
     def _sync_domains(self) -> dict[Sync, isl.Set]:
-        return {s: executions(at_zero(s.point), self._sync_dims(s)) for s in self.trace.syncs}
+        found = {s: executions(at_zero(s.point), self._sync_dims(s)) for s in self.trace.syncs}
+        within = self.within
+        return found if within is None else {s: gist_params(d, within) for s, d in found.items()}
 
     def _sync_domain(self, s: Sync) -> isl.Set:
         return self._sync_domains[s]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 
 from polygpu.lower.tidy import substituted
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference
@@ -83,6 +84,17 @@ def with_shared(region: Region, name: str, change: Callable[[SharedArray], Share
 
 def without_barrier(s: Statement) -> tuple[Statement, ...] | None:
     return () if isinstance(s, Barrier) else None
+
+
+def barriers_of_some(kernel: Kernel) -> Iterator[Change]:
+    """Barriers that are there for small values of an argument only, for each of a kernel's integers."""
+    for scalar in kernel.scalars:
+        if scalar.type == "int":
+            yield partial(_guarded, Binary("<", Name(scalar.name), Int(64)))
+
+
+def _guarded(test: Expr, s: Statement) -> tuple[Statement, ...] | None:
+    return (If(test, (s,), (), uniform=True),) if isinstance(s, Barrier) else None
 
 
 def later_wait(s: Statement) -> tuple[Statement, ...] | None:
