@@ -53,12 +53,30 @@ def last_writes(earlier: dict[W, isl.Map], times: dict[W, isl.Map]) -> dict[W, i
     Raises TooLongError, and with long strides soon: isl's numbers may grow out of what a word holds then, and
     its steps take hundreds of times as long.
     """
-    writes = [(pairs, times[w]) for w, pairs in earlier.items()]
+    ranked = _ranked([times[w] for w in earlier])
+    writes = [*zip(earlier.values(), ranked, strict=True)]
     if len(writes) < 2:
         found = _last_writes(writes)
     else:  # many regions of a file add up in the same way
         found = _LAST.get(tuple(map(str, chain.from_iterable(writes))), lambda: _last_writes(writes))
     return {w: pairs for w, pairs in zip(earlier, found, strict=True) if not pairs.is_empty()}
+
+
+def _ranked(times: Sequence[isl.Map]) -> list[isl.Map]:
+    """The same order with 0, 1, ... for the places of the writes in what is around them: those of another
+    sum, which are elsewhere, have the same times then.
+    """
+    found = [*times]
+    for k in range(times[0].dim(D.out) if times else 0):
+        values = [t.plain_get_val_if_fixed(D.out, k) for t in times]
+        if all(v.is_int() for v in values):
+            places = [v.to_python() for v in values]
+            ranks = {place: rank for rank, place in enumerate(sorted({*places}))}
+            for n, place in enumerate(places):
+                if ranks[place] != place:
+                    free = found[n].project_out(D.out, k, 1).insert_dims(D.out, k, 1)
+                    found[n] = free.fix_val(D.out, k, isl.Val(ranks[place]))
+    return found
 
 
 def _last_writes(writes: Sequence[tuple[isl.Map, isl.Map]]) -> list[isl.Map]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import islpy as isl
 import pytest
 
@@ -199,3 +201,37 @@ def points(pairs: isl.Map) -> list[tuple[int, ...]]:
 
     values.foreach_point(note)
     return found
+
+
+@pytest.mark.parametrize("places", [(0, 1, 2), (3, 7, 9), (-4, 5, 40), (9, 7, 3), (5, 5, 2), (0, 2, 2)])
+def test_of_places_only_the_order_counts(places: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write w of an iteration is at places[w]; of those at one place, the larger w comes last."""
+    monkeypatch.setattr(last, "_LAST", Recent(8))
+    asked, find = [], last._last_writes
+
+    def noted(writes: Sequence[tuple[isl.Map, isl.Map]]) -> list[isl.Map]:
+        asked.append(writes)
+        return find(writes)
+
+    monkeypatch.setattr(last, "_last_writes", noted)
+    domains = ["0 <= j <= i", "0 <= j < i", "0 <= j <= i - 2"]
+
+    def earlier() -> dict[int, isl.Map]:
+        return {w: isl.Map(f"{{ [i] -> [j] : 0 <= i < 6 and {d} }}") for w, d in enumerate(domains)}
+
+    def at(*where: int) -> dict[int, isl.Map]:
+        return {w: isl.Map(f"{{ [j] -> [8, j, {where[w]}, 0, {w}] }}") for w in range(3)}
+
+    found = last.last_writes(earlier(), at(*places))
+    for i in range(6):
+        j, _, w = max((j, places[w], w) for w in range(3) for j in range(i + 1 - w))
+        here = isl.Set(f"{{ [{i}] }}")
+        left = {
+            k: m.intersect_domain(here) for k, m in found.items() if not m.intersect_domain(here).is_empty()
+        }
+        assert left.keys() == {w}
+        assert left[w].is_equal(isl.Map(f"{{ [{i}] -> [{j}] }}"))
+    ranks = {place: rank for rank, place in enumerate(sorted({*places}))}
+    again = last.last_writes(earlier(), at(*(10 + 3 * ranks[p] for p in places)))
+    assert len(asked) == 1
+    assert all(again[w].is_equal(m) for w, m in found.items())
