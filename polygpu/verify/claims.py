@@ -170,10 +170,8 @@ class Claim:
             return state
         scope = state.scope
         inside = instances_in(self.arguments(state), happens, scope.domain)
-        if not self._is_all(state):
-            inside = inside.union(
-                scope.domain.subtract(self.there(state).domain)
-            )  # no instances of the source
+        if not self._is_all(state):  # the others are no instances of the source
+            inside = inside.union(scope.domain.subtract(self.there(state).domain))
         return replace(state, scope=scope.where(inside))
 
     def _is_all(self, state: State) -> bool:

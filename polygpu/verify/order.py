@@ -97,7 +97,8 @@ def union(empty: isl.Map, parts: Iterable[isl.Map | None]) -> isl.Map:
 class Order:
     """The order of the events of one launch statement, in frame `frame`.
 
-    With `within`, it is the order of what happens where that holds of the parameters, and is more elsewhere.
+    With `within`, a condition on parameters, it is the order where that holds. Elsewhere it may have pairs
+    that nothing orders: it is for events that all happen `within` only.
     """
 
     trace: Trace

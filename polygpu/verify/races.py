@@ -77,8 +77,9 @@ def check_races(session: Session) -> None:
 
 
 def _cases(trace: Trace) -> isl.Set | None:
-    """Where a block is executed, if the parameters have several cases there. Accesses and barriers have each
-    of them, and isl takes long to see that where all barriers are leaves nothing of an access.
+    """For which parameters a block is executed, if these have several cases. Each access and each barrier has
+    all of them, and to take pairs that a barrier orders from those that meet, isl compares case with case:
+    of barriers the order says only what is not so of the whole block.
     """
     if not trace.kernel.shared or trace.scope.domain.n_basic_set() == 1:
         return None
