@@ -15,11 +15,11 @@ from polygpu.model.kernel import Assign, Declare, DeclareArray, If, Origin, Stat
 from polygpu.model.rewrite import BODY
 from polygpu.model.scop import Action, Branch, Let, Number, Repeat, Store
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import TooLongError, bounded, coalesced
+from polygpu.support.isl_idioms import D, TooLongError, bounded, coalesced, isl_name
 from polygpu.verify.affine import UNIVERSE, NotAffineError, Scope, constant, parameter
 from polygpu.verify.events import Do, Leaf, Matched, Place
 from polygpu.verify.forms import Forms, written_out
-from polygpu.verify.match import Matcher, MismatchError, instances_in, integer
+from polygpu.verify.match import Matcher, MismatchError, instances_in, instances_of, integer
 from polygpu.verify.repeats import check_cells
 from polygpu.verify.scoped import clear, needed
 from polygpu.verify.source import Source
@@ -185,26 +185,55 @@ class Claim:
 
     def _branch(self, s: If, action: Branch, number: Number, state: State) -> None:
         test = s.test
-        while True:
-            matcher = self.matcher(state)
-            try:
-                matcher.match(action.test, written_out(test, self.walk.forms))
+        matcher = self._tested(state, test, action)
+        while not s.otherwise and (behind := self._behind(state, test)) is not None:
+            # tests around the statement may have been joined with its own; one that never holds is the same
+            # with others before it
+            found = self._tested(*behind, action)
+            if isinstance(matcher, Matcher) and not (
+                isinstance(found, Matcher) and self._is_for_all_of(state, behind[0])
+            ):
                 break
-            except MismatchError as error:
-                # tests around the statement may have been joined with its own
-                if s.otherwise or not (isinstance(test, Binary) and test.op == "&&"):
-                    raise self._wrong(str(error)) from None
-                try:
-                    holds = state.scope.condition(test.left)
-                except NotAffineError:
-                    raise self._wrong(str(error)) from None
-                state = replace(state, scope=state.scope.where(holds))
-                test = test.right
+            (state, test), matcher = behind, found
+        if isinstance(matcher, MismatchError):
+            raise self._wrong(str(matcher)) from None
         self._emit(matcher, state.at(0), number, None, None)
         passing = self._passing(state, test)
         for side, ours, theirs in ((0, action.then, s.then), (1, action.otherwise, s.otherwise)):
             inside = state if side else passing
             self._in_order(ours, theirs, (*number, side), inside.at(1 + side))
+
+    def _tested(self, state: State, test: Expr, action: Branch) -> Matcher | MismatchError:
+        """What of the kernel's `test` is the source's, or how it differs."""
+        matcher = self.matcher(state)
+        try:
+            matcher.match(action.test, written_out(test, self.walk.forms))
+        except MismatchError as error:
+            return error
+        return matcher
+
+    def _behind(self, state: State, test: Expr) -> tuple[State, Expr] | None:
+        """The state behind the first of two tests, where that is affine, and the second."""
+        if not (isinstance(test, Binary) and test.op == "&&"):
+            return None
+        try:
+            holds = state.scope.condition(test.left)
+        except NotAffineError:
+            return None
+        return replace(state, scope=state.scope.where(holds)), test.right
+
+    def _is_for_all_of(self, state: State, inside: State) -> bool:
+        """Whether the executions `inside` are for all instances that those of `state` are for."""
+        known = {isl_name(n) for n in self.walk.p.parameters}
+
+        def instances(executed: isl.Set) -> isl.Set:
+            found = instances_of(self.arguments(state)).intersect_domain(executed).range()
+            for k in reversed(range(found.dim(D.param))):
+                if found.get_dim_name(D.param, k) not in known:
+                    found = found.project_out(D.param, k, 1)
+            return found
+
+        return bool(instances(state.scope.domain).is_subset(instances(inside.scope.domain)))
 
     def _passing(self, state: State, test: Expr) -> State:
         """Where a test that is the source's for its instances may hold: for what is none, it says of itself

@@ -202,10 +202,15 @@ def _shown(source: Reference | str) -> str:
     return f"'{source if isinstance(source, str) else source.array}'"
 
 
+def instances_of(arguments: tuple[isl.PwAff, ...]) -> isl.Map:
+    """The instance with these iterators, where they have values."""
+    found = isl.Map("{ [] -> [] }")
+    for a in arguments:
+        found = found.flat_range_product(isl.Map.from_pw_aff(a))
+    return found
+
+
 def instances_in(arguments: tuple[isl.PwAff, ...], domain: isl.Set, scope: isl.Set) -> isl.Set:
     """Where in `scope` the instance with these iterators is one of `domain`."""
-    values = isl.Map("{ [] -> [] }")
-    for a in arguments:
-        values = values.flat_range_product(isl.Map.from_pw_aff(a))
-    values = values.intersect_domain(scope)
-    return values.intersect_range(domain.reset_tuple_id()).domain()
+    found = instances_of(arguments).intersect_domain(scope)
+    return found.intersect_range(domain.reset_tuple_id()).domain()
