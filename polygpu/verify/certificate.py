@@ -61,7 +61,8 @@ _NEEDED = 20_000_000
 _QUICK, _QUICK_KERNEL = 450_000, 15_000  # for a region, and for each of its kernels
 _QUICK_PART = 40_000  # for each further statement of the source that is one with others
 _QUICK_PARTS = 100  # so many of these at most: of longer bodies what is not decided then takes minutes
-_QUICK_SUM = 700_000  # for each array of partial results that a block combines
+_QUICK_SUM = 700_000  # for partial results that the blocks of a kernel combine
+_QUICK_SUMS = 300_000  # for those of each further array, of which much is known then
 _FULL_KERNEL = 50_000_000
 _PATIENCE = 2  # times the time after which nothing is begun any more
 
@@ -329,8 +330,9 @@ def _are_alike(one: CompiledRegion, two: CompiledRegion) -> bool:
 def _steady(region: CompiledRegion, quick: bool) -> Budget:
     kernels = len(region.region.kernels)
     others = sum(max(len(s.parts) - 1, 0) for s in region.scop.statements)
-    shared = sum(a.name.endswith("_parts") for k in region.region.kernels for a in k.shared)
-    soon = _QUICK + _QUICK_KERNEL * kernels + _QUICK_PART * min(others, _QUICK_PARTS) + _QUICK_SUM * shared
+    sums = [sum(a.name.endswith("_parts") for a in k.shared) for k in region.region.kernels]
+    soon = _QUICK + _QUICK_KERNEL * kernels + _QUICK_PART * min(others, _QUICK_PARTS)
+    soon += sum(_QUICK_SUM + _QUICK_SUMS * (arrays - 1) for arrays in sums if arrays)
     most = soon if quick else _FULL_KERNEL * kernels
     needed = max(_NEEDED, most)
     return Budget(needed, most, needed / STEPS_A_SECOND)

@@ -6,6 +6,7 @@ threads meet at a barrier in between. All else may happen in any order, or at th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable
 from dataclasses import field
 from functools import cached_property
@@ -76,14 +77,26 @@ def lexicographic(
     return (base if tie else None), earlier
 
 
-def turn(one: Path, two: Path) -> tuple[str | bool, ...]:
-    """The loops around both, and whether `one` comes first in them: all that `lexicographic` asks."""
-    common: list[str] = []
+Turn: TypeAlias = tuple[int, bool | None]
+
+
+def turn(one: Path, two: Path) -> Turn:
+    """How many loops are around both, and whether `one` comes first there: all that `lexicographic` asks."""
+    common = 0
     for (at, loop), (other, _) in zip(one, two, strict=False):
         if at != other:
-            return *common, at < other
-        common.append(loop)
-    return tuple(common)
+            return common, at < other
+        common += bool(loop)
+    return common, None
+
+
+def _may_be_between(to: Turn, back: Turn) -> bool:
+    """Whether a barrier with these turns, of one place to it and of it to another, may be met in between: in
+    the same turn of all loops around it and one of the places, and the same or a later one of those around
+    the other.
+    """
+    (later, same), (then_later, then_same) = to, back
+    return bool((same and (then_same or then_later)) or (later and then_same))
 
 
 def union(empty: isl.Map, parts: Iterable[isl.Map | None]) -> isl.Map:
@@ -106,8 +119,10 @@ class Order:
     within: isl.Set | None = None
     _known: Recent[Turns] = field(default_factory=lambda: Recent(1000))
     _barriers: Recent[isl.Map] = field(default_factory=lambda: Recent(1000))
-    _beside: dict[tuple[Path, bool], int] = field(default_factory=dict)
     _numbers: dict[Hashable, int] = field(default_factory=dict)
+    _sides: dict[tuple[Path, bool], int] = field(default_factory=dict)
+    _numbered: dict[int, tuple[Turn, ...]] = field(default_factory=dict)
+    _among: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def dims(self, point: Point) -> tuple[str, ...]:
         return self.frame.dims(point)
@@ -159,19 +174,43 @@ class Order:
         return self._barriers.get(self.places(a, b), lambda: self._made_barrier(a, b))
 
     def places(self, a: Point, b: Point) -> tuple[Hashable, ...]:
-        """Where both are among the barriers: all that matters for how threads are ordered there."""
-        return a.loops, b.loops, turn(a.path, b.path), self._turns(a.path, True), self._turns(b.path, False)
+        """Where both are, beside each barrier that may be between them: all that matters for how threads are
+        ordered there. Others may be anywhere, and loops have any names: sums and tiles of one shape, each
+        behind the last, have the same places.
+        """
+        there, back = self._between(a.path, b.path), self._between(b.path, a.path)
+        return len(a.loops), len(b.loops), turn(a.path, b.path), there, back
 
-    def _turns(self, path: Path, first: bool) -> int:
+    def _between(self, one: Path, two: Path) -> int:
+        """A number for the barriers that may be behind `one` and before `two`, by where these are beside each
+        and where it is executed.
+        """
+        key = self._beside(one, True), self._beside(two, False)
+        if key not in self._among:
+            sides = zip(*(self._numbered[k] for k in key), self._alike, strict=True)
+            self._among[key] = self._number(tuple(s for s in sides if _may_be_between(*s[:2])))
+        return self._among[key]
+
+    def _beside(self, path: Path, first: bool) -> int:
         """A number for where a place among the loops is beside each barrier, which many have in common."""
-        if (path, first) not in self._beside:
+        if (path, first) not in self._sides:
             found = tuple(turn(path, p) if first else turn(p, path) for p in self._barrier_paths)
-            self._beside[path, first] = self._numbers.setdefault(found, len(self._numbers))
-        return self._beside[path, first]
+            self._sides[path, first] = self._number(found)
+            self._numbered[self._sides[path, first]] = found
+        return self._sides[path, first]
+
+    def _number(self, found: Hashable) -> int:
+        return self._numbers.setdefault(found, len(self._numbers))
 
     @cached_property
     def _barrier_paths(self) -> tuple[Path, ...]:
         return tuple(s.point.path for s in self.barriers)
+
+    @cached_property
+    def _alike(self) -> tuple[int, ...]:
+        """A number for where each barrier is executed."""
+        places = ((s.point.loops, self._sync_domain(s)) for s in self.barriers)
+        return tuple(self._number(without_names(domain, loops)) for loops, domain in places)
 
     def _made_barrier(self, a: Point, b: Point) -> isl.Map:
         one, two = self.dims(a), self.dims(b)
@@ -190,7 +229,7 @@ class Order:
 
     def _to(self, a: Point, s: Sync) -> Turns:
         place = turn(a.path, s.point.path)
-        return self._known.get((place, a.loops, s, True), lambda: self._made_to(a, s))
+        return self._known.get((place, len(a.loops), s, True), lambda: self._made_to(a, s))
 
     def _made_to(self, a: Point, s: Sync) -> Turns:
         one, two = self.dims(a), self._sync_dims(s)
@@ -200,7 +239,7 @@ class Order:
 
     def _from(self, s: Sync, b: Point) -> Turns:
         place = turn(s.point.path, b.path)
-        return self._known.get((place, b.loops, s, False), lambda: self._made_from(s, b))
+        return self._known.get((place, len(b.loops), s, False), lambda: self._made_from(s, b))
 
     def _made_from(self, s: Sync, b: Point) -> Turns:
         one, two = self._sync_dims(s), self.dims(b)
@@ -253,6 +292,16 @@ class Order:
         enough = isl.Map(f"{{ [c] -> [w] : w >= c + 1 + {wait.pending} }}")
         covered = mine.apply_range(enough).apply_range(theirs.reverse())
         return covered.intersect(after)
+
+
+def without_names(relation: isl.Set | isl.Map, loops: tuple[str, ...]) -> str:
+    """What is the same text for relations that are the same but for what the `loops` among their executions'
+    dimensions are called.
+    """
+    text = str(relation)
+    for k, name in enumerate(loops):
+        text = re.sub(rf"(?<![A-Za-z_]){name}\b", f"loop {k}", text)
+    return text
 
 
 def launches_before(a: Point, b: Point, one: tuple[str, ...], two: tuple[str, ...]) -> isl.Map:

@@ -13,7 +13,7 @@ from polygpu.support.isl_idioms import D
 from polygpu.verify.counterexample import Example, element, example, shown, values
 from polygpu.verify.events import THREADS, Do, Place, executions, tuples
 from polygpu.verify.last import without
-from polygpu.verify.order import BLOCK, Order, equal
+from polygpu.verify.order import BLOCK, Order, equal, without_names
 from polygpu.verify.session import Session
 from polygpu.verify.source import UnanalysableError
 from polygpu.verify.trace import Trace
@@ -47,7 +47,7 @@ class Touch:
 
     @cached_property
     def text(self) -> str:
-        return str(self.elements)
+        return without_names(self.elements, self.action.point.loops)
 
     @cached_property
     def happening(self) -> isl.Set:

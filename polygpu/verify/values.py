@@ -134,8 +134,8 @@ class Uses:
 def check_stores(session: Session, uses: Uses) -> None:
     """What reaches global memory is of instances of the source, and goes to their elements.
 
-    Whether a copy goes to elements that the source writes at all is soon decided, and always; what it brings
-    there, where it is of these, takes dataflow.
+    Whether a copy goes to elements that the source writes at all is soon decided, and always, but where the
+    caller does not see these; what it brings there, where it is of these, takes dataflow.
     """
     copies: list[tuple[_Action, Place]] = []
     for trace in session.traces:
@@ -144,7 +144,7 @@ def check_stores(session: Session, uses: Uses) -> None:
             if action.target is not None and outside and action not in session.partial:
                 with session.step(VALUES, trace.kernel.name, needed=True):
                     checked = _Action(session, trace, action, uses)
-                    if action.matched is None and checked.goes_where_the_source_writes(action.target):
+                    if action.matched is None and checked.may_copy_to(action.target):
                         copies.append((checked, action.target))
                     else:
                         checked.stored(action.target)
@@ -204,7 +204,11 @@ class _Action:
                 if slot is None or self.session.demand.matters(slot):
                     self._leaf(leaf, slot, here)
 
-    def goes_where_the_source_writes(self, target: Place) -> bool:
+    def may_copy_to(self, target: Place) -> bool:
+        """Whether all of what is stored there goes where the source writes, or to a temporary."""
+        return self._temporary(target) or self._goes_where_the_source_writes(target)
+
+    def _goes_where_the_source_writes(self, target: Place) -> bool:
         slots = [s for s in self.session.source.slots if s.write and s.array == target.array]
         address = self.session.address(self.action, target, WHOLE)
         for slot in slots:
