@@ -123,10 +123,11 @@ class RunCode:
     ) -> Code | None:
         """Loops that all points of a block have in common, with tests in tiles that some run a part of.
 
-        None where points beyond the nest could not run these, or a tile is one iteration.
+        None where points beyond the nest could not run these, a tile is one iteration, or the step is another
+        of the dimensions of each statement.
         """
-        rows = entries(self.node, first := step.member.statements[0])
-        at = next((k for k, row in enumerate(rows) if row is step.member.rows[first]), None)
+        found = {self._depth(step, s) for s in self.node.statements}
+        at = found.pop() if len(found) == 1 else None
         if at is None:
             return None
         axes = self.c.m.axes
@@ -139,6 +140,11 @@ class RunCode:
         part = self._emit(common, False, axes, False, uniform)
         whole = self._emit(tree, False, axes, False, uniform)
         return (If(test, whole, part, uniform=True),) if test is not None else whole
+
+    def _depth(self, step: Fixed, statement: str) -> int | None:
+        """Which of the dimensions that a statement has in the node is the step's."""
+        row = step.member.rows.get(statement)
+        return next((k for k, entry in enumerate(entries(self.node, statement)) if entry is row), None)
 
     def _of_all_points(self, order: isl.UnionMap) -> isl.Set | None:
         """Where all statements run, if conditions say where, and threads hold their points in registers, or

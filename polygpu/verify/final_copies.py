@@ -36,9 +36,11 @@ from polygpu.model.kernel import (
 from polygpu.model.kernel_walk import bodies, reads, statements, touched, written
 from polygpu.model.rewrite import names_in, reads_memory, references
 from polygpu.model.scop import Access, Store
+from polygpu.support.child import in_child
 from polygpu.support.isl_idioms import D
 
 _PLACES = 8  # for one copy, of which each may take a certificate
+_SECONDS = 1.0  # for the last of the writes of a copy's elements
 
 Writes: TypeAlias = list[tuple[PolyStatement, PolyAccess]]
 
@@ -49,23 +51,64 @@ def with_final_copies(p: Polyhedra, region: Region) -> Iterator[Polyhedra]:
     Such a copy changes nothing in the source, wherever it stands and whatever it copies, so that the
     generated one can be held against it: it is there for the sizes for which the host launches the kernel,
     after what is launched before that and of what this wrote, as far as the order of the source has it so.
-    Other places for one of the copies follow, the nearest first.
+    Other places for one of the copies follow: of each element right behind the last of the writes whose
+    value it may be, and then the nearest ones outside of all loops.
     """
     likely: dict[str, int] = {}
     yield _with(p, region, likely)
+    for name in likely:
+        yield from _with_behind(p, region, likely, name)
     places = {p.positions, *(_place(s) for s in p.statements if not s.schedule.is_empty())}
     for name, top in likely.items():
         for other in sorted(places - {top}, key=lambda place: (abs(place - top), place))[:_PLACES]:
             yield _with(p, region, likely | {name: other})
 
 
+def _with_behind(p: Polyhedra, region: Region, tops: dict[str, int], name: str) -> Iterator[Polyhedra]:
+    """`p` with the copies, that of this name behind the last writes of its elements, if these are found."""
+    kernel, uses = _wanted(p, region)[name], _uses_of(region)
+    array = _copied_to(name, uses[kernel][1])
+    assert array is not None
+    found = _with(p, region, dict(tops))
+    copy = found.statement(name)
+    target = next(a.relation for a in copy.accesses if a.write)
+    writes = _writes(found, array, _stored_with(region, uses, kernel))
+    others = [
+        target.apply_range(a.relation.reverse()).apply_range(s.schedule) for s, a in writes if s is not copy
+    ]
+    times = reduce(isl.Map.union, others, copy.schedule.subtract(copy.schedule))
+    try:  # what is refuted stays so where isl takes long, or breaks down
+        text = in_child(lambda: str(times.lexmax()), _SECONDS)
+    except TimeoutError:
+        text = None
+    last = isl.Map(text) if text is not None else times
+    if last.is_single_valued() and copy.domain.is_subset(last.domain()):
+        rank = last.dim(D.out)
+
+        def placed(s: PolyStatement) -> PolyStatement:
+            order = (last if s is copy else s.schedule).add_dims(D.out, 1)
+            return replace(s, schedule=order.fix_val(D.out, rank, isl.Val(int(s is copy))))
+
+        yield replace(found, statements=tuple(map(placed, found.statements)))
+
+
+def _wanted(p: Polyhedra, region: Region) -> dict[str, str]:
+    """What is no statement of the source, and the kernels that have it."""
+    known = {s.name for s in p.statements}
+    return {n: k.name for k in region.kernels for n in _statements(k.body) if n not in known}
+
+
+def _uses_of(region: Region) -> dict[str, tuple[set[str], set[str]]]:
+    """What each kernel reads and writes."""
+    return {k.name: touched(k.body) for k in region.kernels}
+
+
 def _with(p: Polyhedra, region: Region, tops: dict[str, int]) -> Polyhedra:
     """`p` with the copies, those without a place in `tops` at the likeliest one, which goes there."""
-    known = {s.name for s in p.statements}
     launched = list(_launched(region.body))
     kernels = {k.name: k for k in region.kernels}
-    wanted = {n: k.name for k in region.kernels for n in _statements(k.body) if n not in known}
-    uses = {k.name: touched(k.body) for k in region.kernels} if wanted else {}
+    wanted = _wanted(p, region)
+    uses = _uses_of(region) if wanted else {}
     for name, kernel in sorted(wanted.items()):
         array = _copied_to(name, uses[kernel][1])
         if array is not None and kernel in launched and any(a.name == array for a in p.arrays):

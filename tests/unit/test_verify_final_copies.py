@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -13,7 +14,7 @@ from polygpu.compilation import Options
 from polygpu.compiler import compile_chosen
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.expr import Binary, Int, Reference
-from polygpu.model.kernel import Assign, Statement
+from polygpu.model.kernel import Assign, Region, Statement
 from polygpu.model.kernel_walk import map_statements
 from polygpu.model.rewrite import rewrite
 from polygpu.verify import certificate, final_copies
@@ -54,6 +55,21 @@ def test_a_copy_may_be_expected_anywhere(
     if place is not None:
         monkeypatch.setattr(final_copies, "_top", lambda *_: place)
     assert copies(region)
+    assert certify(region).holds
+
+
+def test_a_copy_may_be_expected_behind_what_it_copies(
+    region: CompiledRegion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def behind(p: Polyhedra, region: Region) -> Iterator[Polyhedra]:
+        likely: dict[str, int] = {}
+        found = [final_copies._with(p, region, likely)]
+        for name in likely:
+            found = [*final_copies._with_behind(p, region, likely, name)]
+        return iter(found)
+
+    assert copies(region)
+    monkeypatch.setattr(certificate, "with_final_copies", behind)
     assert certify(region).holds
 
 
