@@ -190,6 +190,10 @@ def test_versions_by_step_make_tiles_where_there_are_none_and_room_is(tmp_path: 
     # block, what these need of it is there; the next step waits for this one
     assert [sum(isinstance(b, Meet) for b in walk(g.block)) for g in in_steps(region)] == [3, 2, 2]
     assert not realiser(SPREADING, tmp_path).realise(parse("batch(k: 1)")).prepared.batches
+
+
+@pytest.mark.slow  # isl takes long for schedules of loops of constant size
+def test_versions_by_step_have_as_much_room_as_they_may(tmp_path: Path) -> None:
     plain = SPREADING.replace("0.5f * ", "").replace(" / n", "")
     known = realiser(re.sub(r"\bn\b", "64", plain.replace("int n, ", "")), tmp_path).prepared
     assert known.stepped(32, (), 64**2 * 20).batches and not known.stepped(32, (), 64**2 * 3).batches

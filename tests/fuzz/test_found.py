@@ -2,7 +2,8 @@
 
 A file of `found` says in its first lines how it is compiled; `// open: REASON` marks what is still wrong.
 `--proof SECONDS` is for those whose certificates are open after any time. By default certificates are made
-where they were what was wrong, and of a third of the others; of all by hand.
+where they were what was wrong, and of a third of the others; of all by hand. What is said to be `slow` is
+compiled by hand, too: isl takes many seconds for it, most often in vain.
 """
 
 from __future__ import annotations
@@ -67,11 +68,16 @@ def is_of_certificates(path: Path) -> bool:
     return any(word in said for word in ("certificate", "verifier", "budget"))
 
 
+def takes_long(path: Path) -> bool:
+    """Whether its first lines say so: it takes five seconds and more, be it at the limits of what isl may."""
+    return "// slow" in path.read_text().splitlines()[:2]
+
+
 def cases() -> Iterator[object]:
     """Each program, proved or not."""
     for number, path in enumerate(FOUND):
         proved = is_of_certificates(path) or number % 3 == 0
-        yield pytest.param(path, proved, id=path.stem)
+        yield pytest.param(path, proved, id=path.stem, marks=[pytest.mark.slow] if takes_long(path) else [])
         if not proved:
             yield pytest.param(path, True, id=f"{path.stem}-proved", marks=pytest.mark.slow)
 

@@ -1,4 +1,5 @@
 // flags: -O 2 --target emulator --device h100
+// slow
 // check
 // A grid had a block more than its tile of steps has points, which copied what the other block stores.
 

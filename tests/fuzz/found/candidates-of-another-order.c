@@ -1,4 +1,5 @@
 // flags: -O 2 --target emulator --device 8800gtx --decide "p0: threads(j: 16)"
+// slow
 // traceback: a candidate of the search whose order gave way to one with fewer kernels
 #include <complex.h>
 #include <math.h>

@@ -1,4 +1,5 @@
 // flags: -O 1 --target emulator --device h100
+// slow
 // certificate
 // Of the last row of a three elements are there, and more were copied: what data decide about was taken to be read.
 #include <stdio.h>

@@ -1,4 +1,5 @@
 // flags: -O 1 --target emulator --device generic
+// slow
 // check
 // Distances with coefficients such as 341, of places in a table of one row, were a problem of two statements
 // that isl never came to the end of.

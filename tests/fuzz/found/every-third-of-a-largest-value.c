@@ -1,4 +1,5 @@
 // flags: -O 1 --target emulator --device generic --proof 0.5
+// slow
 // budget
 // no certificate after 30 s, where it has 2.0 s
 #include <stdio.h>

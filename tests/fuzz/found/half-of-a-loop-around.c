@@ -1,4 +1,5 @@
 // flags: --target emulator --device gtx285 --assume m=5
+// slow
 // a store before the one that it follows in the source
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 // flags: -O 1 --target emulator --device h100
+// slow
 // differs
 // two loops named k, one in the other: the outer one's is k in one statement and 3 in the other
 #include <stdio.h>

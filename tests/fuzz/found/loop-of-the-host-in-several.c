@@ -1,4 +1,5 @@
 // flags: -O 2 --target emulator --device generic
+// slow
 // certificate: a loop of the host is several with the same launches, whose partial results were taken to be each other's
 #include <stdio.h>
 static void f(int n, int A0[restrict n + 7][23], int A1[restrict 7], int A2[restrict n + 7])

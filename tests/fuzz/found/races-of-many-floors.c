@@ -1,4 +1,5 @@
 // flags: -O 2 --target emulator --device h100 --proof 0.5
+// slow
 // budget
 // a difference of executions with many floors took isl for ever
 #include <math.h>

@@ -1,4 +1,5 @@
 // flags: --target emulator --device h100
+// slow
 // certificate: a load that only undefined programs need has its address clamped
 #include <stdio.h>
 

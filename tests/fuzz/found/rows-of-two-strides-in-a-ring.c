@@ -1,4 +1,5 @@
 // flags: --target emulator --device h100
+// slow
 // the same, where the array is read and written along two of them
 #include <stdio.h>
 #include <stdlib.h>

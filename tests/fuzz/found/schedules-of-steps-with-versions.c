@@ -1,4 +1,5 @@
 // flags: -O 1 --target emulator --device h100
+// slow
 // hang
 // the schedule of steps that read versions took isl for ever
 #include <math.h>

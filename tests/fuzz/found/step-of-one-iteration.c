@@ -1,4 +1,5 @@
 // flags: -O 2 --target emulator --device generic
+// slow
 // traceback
 // a step of one iteration of k_at, of which the nest in it has no dimension left
 #include <math.h>

@@ -1,4 +1,5 @@
 // flags: -O 2 --target emulator --device h100 --decide 'p0: pad(A2: 1)'
+// slow
 // certificate
 // instances of a loop over tiles were claimed with the only value of a step of the same name before it
 #include <math.h>

@@ -1,4 +1,5 @@
 // flags: -O 1 --target emulator --device h100
+// slow
 // traceback
 // ValueError: a version behind a step's store was cut by assignments, two of which may store one element
 #include <math.h>

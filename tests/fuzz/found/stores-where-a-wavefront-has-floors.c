@@ -1,4 +1,5 @@
 // flags: --target emulator --device h100 -O 2 --proof 0.6
+// slow
 // no certificate after 30 s: which executions are instances was told from sets that both had the kernel's own
 #include <stdio.h>
 

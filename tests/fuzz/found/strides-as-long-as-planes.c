@@ -1,4 +1,5 @@
 // flags: --target emulator --proof 0.5
+// slow
 /* Conditional stores to a flat array of three dimensions: isl took minutes for one step of the certificate,
  * whose numbers grew out of what a word holds, and no budget ended it. */
 #include <stdio.h>

@@ -1,4 +1,5 @@
 // flags: -O 1 --target emulator --device generic
+// slow
 // certificate
 // A test whose value is compared, as a switch does it, says of its parts what it would say by itself.
 

@@ -1,4 +1,5 @@
 // flags: -O 1 --target emulator --device generic --decide 'p0: sequential(j)'
+// slow
 // traceback
 // AssertionError: a tile by itself and loops over others declared the same names in one scope
 #include <math.h>

@@ -1,4 +1,5 @@
 // flags: --target emulator --device generic --proof 12
+// slow
 // certificate
 // p0_0_k1: reads another element than the source; element A1[20][7], not A1[1][7]; where m=8, n=2
 #include <math.h>

@@ -1,4 +1,5 @@
 // flags: -O 2 --target emulator --device gtx285
+// slow
 // certificate
 // tiles of a kernel with two parities of steps, visited for m = 0, too, where the array that they copy has no element
 #include <stdio.h>

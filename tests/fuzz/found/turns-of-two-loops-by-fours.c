@@ -1,4 +1,5 @@
 // flags: -O 2 --target emulator --device gtx285
+// slow
 // certificate
 // isl's `gist` lost what tells floors that have no definition apart, and with it the last write of a register
 // in the first of two loops that are unrolled by four: values that nobody computed were said to be read.

@@ -1,4 +1,5 @@
 // flags: -O 1 --target emulator --device h100
+// slow
 // certificate: tiles of a wave copied up to the last element that is used for some sizes; for others it is not
 #include <stdio.h>
 
