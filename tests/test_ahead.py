@@ -194,6 +194,7 @@ def test_terms_that_nearly_all_wait_stay_in_their_steps(tmp_path: Path) -> None:
     assert any(s.combines for s in made(PAIRS, tmp_path).realise(()).polyhedra.statements)
 
 
+@pytest.mark.slow
 def test_what_scalars_hold_goes_ahead_where_it_is_asked_for(tmp_path: Path) -> None:
     """The certificate is open then: the source has one element for the sums of many."""
     assert not any(s.combines for s in made(SCALAR, tmp_path).realise(()).polyhedra.statements)

@@ -73,7 +73,7 @@ def assert_offloaded(compiled: Compilation, extent: int) -> None:
                 programs.kernel_names(), DEVICES, EXTENTS, FORMS
             )
         ],
-        one_in=41,
+        one_in=83,
     ),
 )
 def test_certified(kernel: str, target: str, device: str, extent: int, form: str, tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_certified(kernel: str, target: str, device: str, extent: int, form: str
             for kernel in programs.kernel_names()
             for variant in [("8800gtx", 33, "parameters"), ("h100", 128, "globals")]
         ],
-        one_in=19,
+        one_in=37,
     ),
 )
 def test_prints_the_same(kernel: str, device: str, extent: int, form: str, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from polygpu.model.device import Device
 from polygpu.report.explain import explain
 from polygpu.support.catalogue import CATALOGUE
 from polygpu.support.diagnostics import Diagnosed
-from tests.support_kernels import build_checked, translate
+from tests.support_kernels import build_checked, some_by_default, translate
 
 KERNELS = programs.ROOT / "benchmarks" / "kernels"
 
@@ -57,7 +57,7 @@ def compiled(kernel: str, device: str, choice: str, directory: Path) -> Path:
     return build_checked(kernel, directory)
 
 
-@pytest.mark.parametrize(("kernel", "device", "choice"), CHOICES)
+@pytest.mark.parametrize(("kernel", "device", "choice"), some_by_default(CHOICES, one_in=2))
 def test_decisions_keep_the_output(kernel: str, device: str, choice: str, tmp_path: Path) -> None:
     program = compiled(kernel, device, choice, tmp_path)
     original = programs.build_original(kernel, tmp_path)

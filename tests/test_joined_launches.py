@@ -71,7 +71,9 @@ def small_chip() -> str:
 @pytest.mark.parametrize(
     ("kernel", "decisions", "runs"),
     [
-        ("durbin", DURBIN, {(0,): "", (1,): "1 blocks", (66,): "3 blocks"}),
+        pytest.param(
+            "durbin", DURBIN, {(0,): "", (1,): "1 blocks", (66,): "3 blocks"}, marks=pytest.mark.slow
+        ),
         ("gramschmidt", SMALL, {(1, 1): "1 blocks", (9, 20): "3 blocks", (20, 9): "3 blocks"}),
     ],
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import programs
-from tests.support_kernels import initial_values, printed_arrays, rows
+from tests.support_kernels import initial_values, printed_arrays, rows, some_by_default
 
 CARRIED = [
     "2mm", "3mm", "adi", "atax", "bicg", "cholesky", "conv2d", "correlation", "covariance", "deriche",
@@ -24,7 +24,7 @@ def test_all_kernels_are_there() -> None:
     assert list(programs.kernel_names()) == CARRIED
 
 
-@pytest.mark.parametrize("kernel", programs.kernel_names())
+@pytest.mark.parametrize("kernel", some_by_default([(k,) for k in programs.kernel_names()], one_in=4))
 def test_clean_c_at_every_size(kernel: str, tmp_path: Path) -> None:
     """No warning, no stray access, no undefined behaviour, no NaN."""
     program = tmp_path / kernel

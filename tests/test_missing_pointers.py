@@ -24,7 +24,7 @@ def test_the_output_is_the_originals(
     assert status == 0, capfd.readouterr().err
 
 
-@pytest.mark.parametrize("target", ["cuda", "opencl", "emulator"])
+@pytest.mark.parametrize("target", [pytest.param("cuda", marks=pytest.mark.slow), "opencl", "emulator"])
 def test_only_pointers_that_data_decide_about_are_tested(target: str, tmp_path: Path) -> None:
     """Floyd-Warshall reads some of `path` where data say so, and others always."""
     tests = {"cuda": "if ({})", "opencl": "if ({})", "emulator": "if ({} != NULL)"}

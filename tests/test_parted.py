@@ -11,6 +11,7 @@ import pytest
 
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.verify.certificate import certify
+from tests.support_kernels import some_by_default
 from tests.test_shared_sums import assert_same, blocks, compiled, one
 
 PROGRAM = """
@@ -74,7 +75,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", [*SHARED, *ALONE])
+@pytest.mark.parametrize("name", some_by_default([(name,) for name in (*SHARED, *ALONE)], one_in=2))
 def test_updates_beside_other_things(name: str, tmp_path: Path) -> None:
     made = compiled(PROGRAM.replace("BODY", {**SHARED, **ALONE}[name]), tmp_path)
     assert ((1, 1, 1) in blocks(made)) == (name in ALONE)

@@ -9,6 +9,7 @@ from polygpu import pipeline
 from polygpu.compilation import Options
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import PROPERTIES
+from tests.support_kernels import some_by_default
 
 DEVICES = [("emulator", "8800gtx"), ("emulator", "gtx285"), ("cuda", "h100"), ("cuda", "generic")]
 FEW = ["mm", "mv", "tmv", "transpose", "jacobi-2d", "lu", "symm", "doitgen", "trisolv"]
@@ -31,8 +32,15 @@ def assert_certified(kernel: str, target: str, device: str) -> None:
         }
 
 
-@pytest.mark.parametrize(("target", "device"), [DEVICES[0], DEVICES[2]])
-@pytest.mark.parametrize("kernel", FEW)
+OLD_AND_NEW = (DEVICES[0], DEVICES[2])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "target", "device"),
+    some_by_default(
+        [(kernel, *OLD_AND_NEW[(n + k) % 2]) for n, kernel in enumerate(FEW) for k in range(2)], one_in=2
+    ),
+)
 def test_few_kernels(kernel: str, target: str, device: str) -> None:
     assert_certified(kernel, target, device)
 

@@ -137,8 +137,10 @@ def test_points_of_short_axes_are_whole_groups() -> None:
         assert points <= shape[1] and group <= shape[2]
 
 
-@pytest.mark.parametrize("device", ["h100", "generic", "8800gtx"])
-@pytest.mark.parametrize("ctype", ["float", "double"])
+@pytest.mark.parametrize(
+    ("ctype", "device"),
+    some_by_default(list(product(("float", "double"), ("h100", "generic", "8800gtx"))), one_in=2),
+)
 def test_products_of_few_points_are_well_formed(ctype: str, device: str) -> None:
     for rows, columns in [(n, 34 - n) for n in range(1, 34, 2)] + [(n, n) for n in range(18, 140, 15)]:
         arrays = f"{ctype} A[{rows}][20], {ctype} B[20][{columns}], {ctype} C[{rows}][{columns}]"

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -339,8 +340,9 @@ def test_nothing_is_written_where_no_care_helps(
     assert polygpu.compile("file.c", device="h100", certify="off").files
 
 
-@pytest.mark.parametrize("care", range(len(CARE)))
-@pytest.mark.parametrize("text", [PRODUCT, ROWS, TRIANGLE])
+@pytest.mark.parametrize(
+    ("text", "care"), some_by_default(list(product((PRODUCT, ROWS, TRIANGLE), range(len(CARE)))), one_in=2)
+)
 def test_each_level_of_care_is_right(text: str, care: int) -> None:
     name = f"polygpu_{text.split('(', maxsplit=1)[0][5:]}_0"
     Path("file.c").write_text(text)

@@ -12,7 +12,7 @@ from polygpu.analysis.names import FreeNames, with_free_names
 from polygpu.compilation import Options
 from polygpu.pipeline import compile_file
 from polygpu.runtime.toolchain import find_nvcc
-from tests.support_kernels import require_nvcc
+from tests.support_kernels import require_nvcc, some_by_default
 from tests.unit.emulated import assert_same, compiled
 from tests.unit.frontend_text import region
 
@@ -101,12 +101,13 @@ NAMES = (
 )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", some_by_default([(name,) for name in NAMES], one_in=2))
 def test_results_are_the_originals(name: str, tmp_path: Path) -> None:
     compiled(tmp_path, PROGRAM.replace("NAME", name))
     assert_same(tmp_path)
 
 
+@pytest.mark.slow
 def test_nvcc_takes_the_names(tmp_path: Path) -> None:
     require_nvcc()
     start, end = PROGRAM.index("void vector("), PROGRAM.index("void array(")

@@ -18,6 +18,7 @@ from polygpu.search.price import price
 from polygpu.search.proposals import overlapping
 from polygpu.search.space import Nest, nests_of
 from polygpu.support.diagnostics import Diagnosed
+from tests.support_kernels import some_by_default
 
 
 def realised(kernel: str, device: str) -> tuple[CompiledRegion, Realiser]:
@@ -100,7 +101,9 @@ GAINS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kernel", "device", "line", "size", "most", "text"), GAINS)
+@pytest.mark.parametrize(
+    ("kernel", "device", "line", "size", "most", "text"), some_by_default(GAINS, one_in=2)
+)
 def test_what_is_proposed_gains(
     kernel: str, device: str, line: int, size: int, most: float, text: str
 ) -> None:
