@@ -73,20 +73,27 @@ def _with_behind(p: Polyhedra, region: Region, tops: dict[str, int], name: str) 
     copy = found.statement(name)
     target = next(a.relation for a in copy.accesses if a.write)
     writes = _writes(found, array, _stored_with(region, uses, kernel))
-    others = [
-        target.apply_range(a.relation.reverse()).apply_range(s.schedule) for s, a in writes if s is not copy
-    ]
-    times = reduce(isl.Map.union, others, copy.schedule.subtract(copy.schedule))
-    try:  # what is refuted stays so where isl takes long, or breaks down
-        text = in_child(lambda: str(times.lexmax()), _SECONDS)
+
+    def last() -> str:
+        """When in the source an element of the copy is written last, as a text, or nothing."""
+        of_each = (
+            target.apply_range(a.relation.reverse()).apply_range(s.schedule)
+            for s, a in writes
+            if s is not copy
+        )
+        times = reduce(isl.Map.union, of_each, copy.schedule.subtract(copy.schedule)).lexmax()
+        good = times.is_single_valued() and copy.domain.is_subset(times.domain())
+        return str(times) if good else ""
+
+    try:
+        text = in_child(last, _SECONDS)  # what is refuted stays so where isl takes long, or breaks down
     except TimeoutError:
-        text = None
-    last = isl.Map(text) if text is not None else times
-    if last.is_single_valued() and copy.domain.is_subset(last.domain()):
-        rank = last.dim(D.out)
+        return
+    if text:
+        rank = copy.schedule.dim(D.out)
 
         def placed(s: PolyStatement) -> PolyStatement:
-            order = (last if s is copy else s.schedule).add_dims(D.out, 1)
+            order = (isl.Map(text) if s is copy else s.schedule).add_dims(D.out, 1)
             return replace(s, schedule=order.fix_val(D.out, rank, isl.Val(int(s is copy))))
 
         yield replace(found, statements=tuple(map(placed, found.statements)))
