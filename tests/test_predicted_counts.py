@@ -113,7 +113,7 @@ DECIDED = [
 ]
 
 
-@pytest.mark.parametrize(("kernel", "device", "choice"), some_by_default(DECIDED, one_in=2))
+@pytest.mark.parametrize(("kernel", "device", "choice"), DECIDED)
 def test_profiles_of_other_kernels_are_predicted(kernel: str, device: str, choice: str) -> None:
     assert_same(kernel, device, LARGER, (choice,))
 

@@ -9,7 +9,6 @@ from polygpu import pipeline
 from polygpu.compilation import Options
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import PROPERTIES
-from tests.support_kernels import some_by_default
 
 DEVICES = [("emulator", "8800gtx"), ("emulator", "gtx285"), ("cuda", "h100"), ("cuda", "generic")]
 FEW = ["mm", "mv", "tmv", "transpose", "jacobi-2d", "lu", "symm", "doitgen", "trisolv"]
@@ -32,15 +31,8 @@ def assert_certified(kernel: str, target: str, device: str) -> None:
         }
 
 
-OLD_AND_NEW = (DEVICES[0], DEVICES[2])
-
-
-@pytest.mark.parametrize(
-    ("kernel", "target", "device"),
-    some_by_default(
-        [(kernel, *OLD_AND_NEW[(n + k) % 2]) for n, kernel in enumerate(FEW) for k in range(2)], one_in=2
-    ),
-)
+@pytest.mark.parametrize(("target", "device"), [DEVICES[0], DEVICES[2]])
+@pytest.mark.parametrize("kernel", FEW)
 def test_few_kernels(kernel: str, target: str, device: str) -> None:
     assert_certified(kernel, target, device)
 

@@ -196,7 +196,7 @@ class Claim:
                 break
             (state, test), matcher = behind, found
         if isinstance(matcher, MismatchError):
-            raise self._wrong(str(matcher)) from None
+            raise self._wrong(str(matcher))
         self._emit(matcher, state.at(0), number, None, None)
         passing = self._passing(state, test)
         for side, ours, theirs in ((0, action.then, s.then), (1, action.otherwise, s.otherwise)):

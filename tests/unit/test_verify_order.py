@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -46,7 +45,6 @@ void twice(int n, int m, float A[restrict n][n], float B[restrict n][m],
 """
 
 
-@cache
 def compiled(text: str, folder: Path, device: str) -> CompiledRegion:
     path = folder / "f.c"
     path.write_text(text)
